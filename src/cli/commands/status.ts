@@ -1,0 +1,65 @@
+import type { Command } from 'commander';
+import { formatSize, printable, printableText, type Status, workspaceStatus } from '../../index.js';
+import type { Context } from '../context.js';
+import { printJson, statusJson } from '../json.js';
+import { type CommonOptions, whichOf } from '../options.js';
+import { localTime } from '../text.js';
+
+/** `preimage status`: how the workspace stands. */
+export function define(command: Command, context: Context): void {
+  command
+    .summary('show the workspace, its store and what is left out')
+    .description('Shows the workspace, its store, open turns, and what is not captured and why.')
+    .addHelpText('after', '\nExample:\n  preimage status')
+    .action(async (options: CommonOptions) => {
+      const status = await workspaceStatus(whichOf(options));
+      if (options.json === true) printJson(statusJson(status));
+      else process.stdout.write(`${statusLines(status).join('\n')}\n`);
+      context.exitCode = 0;
+    });
+}
+
+function statusLines(status: Status): string[] {
+  const { baseline, sizes, rules } = status;
+  const rows: (readonly [string, string])[] = [
+    ['root', printable(status.root)],
+    ['store', printableText(status.store)],
+  ];
+  if (!status.exists) {
+    rows.push(['turns', 'none yet; record one with: preimage watch -- COMMAND']);
+  } else {
+    rows.push(['turns', String(status.turns)]);
+    for (const { turn, step, at } of status.openTurns) {
+      rows.push(['open', `${turn} (step ${step}) since ${localTime(at)}`]);
+    }
+    for (const { turn, step } of status.recovered) {
+      rows.push(['recovered', `${turn} (step ${step}): it was left open and is closed now`]);
+    }
+    rows.push([
+      'baseline',
+      baseline === 'none'
+        ? 'none'
+        : `${baseline.files} files, ${formatSize(baseline.bytes)}, ${localTime(baseline.at)}`,
+    ]);
+    const { packs, manifests, log } = sizes;
+    rows.push([
+      'sizes',
+      `packs ${formatSize(packs)}, manifests ${formatSize(manifests)}, log ${formatSize(log)}`,
+    ]);
+    rows.push(['watcher', status.watcher]);
+  }
+  rows.push(['max file', rules.maxFile === 0 ? 'no limit' : formatSize(rules.maxFile)]);
+  for (const glob of rules.include) rows.push(['include', printableText(glob)]);
+  for (const glob of rules.exclude) rows.push(['exclude', printableText(glob)]);
+  rows.push([
+    'left out',
+    'node_modules, __pycache__, virtual environments, caches (CACHEDIR.TAG) unless included',
+  ]);
+  for (const { path, reason } of status.leftOut) {
+    rows.push(['', `${printable(path)}  (${printableText(reason)})`]);
+  }
+  const more = status.leftOutCount - status.leftOut.length;
+  if (more > 0) rows.push(['', `and ${more} more`]);
+  for (const limit of status.limits) rows.push(['limit', limit]);
+  return rows.map(([name, value]) => `${name.padEnd(10)} ${value}`);
+}

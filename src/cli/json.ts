@@ -1,0 +1,160 @@
+import {
+  type ByteString,
+  type Change,
+  changeKind,
+  type Image,
+  type OpenedStep,
+  type RewindResult,
+  type Status,
+  type Timeline,
+  type TurnReport,
+  type TurnSummary,
+  toText,
+  type WorkStep,
+} from '../index.js';
+
+/** Prints one JSON document on stdout, or on the stream that is not the command's. */
+export function printJson(document: unknown, stream: NodeJS.WriteStream = process.stdout): void {
+  stream.write(`${JSON.stringify(document, null, 2)}\n`);
+}
+
+/** A turn in full, as CONTRACT.md gives it. */
+export function turnJson(report: TurnReport): object {
+  const { turn, label, at, status, partial, steps, files, overlaps } = report;
+  return {
+    turn,
+    label,
+    at,
+    status,
+    partial,
+    steps: steps.map(stepJson),
+    files: files.map(changeJson),
+    overlaps,
+  };
+}
+
+/** A turn in a list. */
+export function summaryJson(summary: TurnSummary): object {
+  const { turn, label, command, at, status, partial, counts } = summary;
+  return { turn, label, command, at, status, partial, counts };
+}
+
+/** A step that was opened. */
+export function openedJson({ record, scanned }: OpenedStep): object {
+  const { files, bytes } = scanned.manifest.meta;
+  return {
+    turn: record.turn,
+    step: record.step,
+    at: record.at,
+    baseline: { files, bytes },
+    watcher: record.watcher,
+    warnings: scanned.warnings,
+  };
+}
+
+/** One changed path. */
+export function changeJson(change: Change): object {
+  return {
+    ...pathJson(change.path),
+    change: changeKind(change),
+    pre: imageJson(change.before),
+    post: imageJson(change.after),
+  };
+}
+
+/** A rewind's or a redo's result. */
+export function rewindJson(result: RewindResult): object {
+  const { turn, turns, complete, outcomes, gitLeftAlone } = result;
+  return {
+    turn,
+    turns,
+    complete,
+    outcomes: outcomes.map(({ path, outcome, reason }) => ({
+      ...pathJson(path),
+      outcome,
+      ...(reason === '' ? {} : { reason }),
+    })),
+    gitLeftAlone,
+  };
+}
+
+/** What came and went. */
+export function timelineJson({ complete, reason, watcher, events }: Timeline): object {
+  return {
+    complete,
+    ...(complete ? {} : { reason }),
+    watcher,
+    events: events.map(({ at, path, kind }) => ({
+      at: new Date(at).toISOString(),
+      path: path === '' ? '.' : path,
+      event: kind,
+    })),
+  };
+}
+
+/** How a workspace stands. */
+export function statusJson(status: Status): object {
+  const { root, store, openTurns, turns, baseline, sizes, watcher, rules, leftOut } = status;
+  return {
+    root: toText(root).text,
+    store,
+    openTurns: openTurns.map(({ turn }) => turn),
+    turns,
+    baseline: baseline === 'none' ? null : baseline,
+    sizes,
+    watcher,
+    rules,
+    leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
+    leftOutCount: status.leftOutCount,
+    recovered: status.recovered,
+    limits: status.limits,
+  };
+}
+
+/** A path; where it is not UTF-8 its bytes stand beside the lossy text. */
+export function pathJson(path: ByteString): { path: string; pathBytes?: string } {
+  if (path === '') return { path: '.' };
+  const { text, lossy } = toText(path);
+  return lossy
+    ? { path: text, pathBytes: Buffer.from(path, 'latin1').toString('base64') }
+    : { path: text };
+}
+
+/** An image. */
+export function imageJson(image: Image): object {
+  switch (image.kind) {
+    case 'absent':
+      return { kind: 'absent' };
+    case 'skipped':
+      return { kind: 'skipped', reason: image.reason };
+    case 'content':
+      switch (image.type) {
+        case 'file': {
+          const { kind, type, sha256, bytes, mode, uid, gid } = image;
+          return { kind, type, sha256, bytes, mode: octal(mode), uid, gid };
+        }
+        case 'symlink': {
+          const { kind, type, target, uid, gid } = image;
+          const { text, lossy } = toText(target);
+          const targetBytes = Buffer.from(target, 'latin1').toString('base64');
+          return { kind, type, target: text, ...(lossy ? { targetBytes } : {}), uid, gid };
+        }
+        case 'directory': {
+          const { kind, type, mode, uid, gid } = image;
+          return { kind, type, mode: octal(mode), uid, gid };
+        }
+      }
+  }
+}
+
+/** Permission bits as four octal digits. */
+export function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0');
+}
+
+function stepJson({ id, open, end }: WorkStep): object {
+  const shared = { id, kind: open.kind, command: open.command, cwd: open.cwd, openedAt: open.at };
+  if (end.kind === 'open') return { ...shared, closedAt: null, exitCode: null };
+  const { at, exitCode, recovered, warnings } = end.record;
+  return { ...shared, closedAt: at, exitCode, recovered, warnings };
+}

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import type { Context } from './context.js';
+import { addCommonOptions } from './options.js';
+
+/** A file in `commands/`: says how its command is called and what it does. */
+type CommandModule = {
+  readonly define: (command: Command, context: Context) => void;
+};
+
+/** Every command with its file, in the order of the help. */
+const COMMANDS: ReadonlyMap<string, () => Promise<CommandModule>> = new Map([
+  ['watch', () => import('./commands/watch.js')],
+  ['open', () => import('./commands/open.js')],
+  ['close', () => import('./commands/close.js')],
+  ['list', () => import('./commands/list.js')],
+  ['show', () => import('./commands/show.js')],
+  ['diff', () => import('./commands/diff.js')],
+  ['cat', () => import('./commands/cat.js')],
+  ['log', () => import('./commands/log.js')],
+  ['rewind', () => import('./commands/rewind.js')],
+  ['redo', () => import('./commands/redo.js')],
+  ['status', () => import('./commands/status.js')],
+  ['export', () => import('./commands/export.js')],
+]);
+
+/** Builds the command line; of a known command only its own file is loaded. */
+export async function buildProgram(context: Context, argv: readonly string[]): Promise<Command> {
+  const program = new Command('preimage');
+  program
+    .description(
+      'Undo for what changes your files behind your back: agents, formatters, scripts.\n' +
+        'Every file is safe before the command runs; rewind puts it back byte for byte.',
+    )
+    .version(packageVersion(), '--version', 'print the version')
+    .helpOption('--help', 'show help')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .exitOverride()
+    .showHelpAfterError('Try: preimage --help')
+    .addHelpText(
+      'after',
+      '\nExample:\n' +
+        '  preimage watch -- npm run format     run it as a turn\n' +
+        '  preimage show t1                     see what it touched\n' +
+        '  preimage rewind                      put everything back\n' +
+        '  preimage redo                        take that back',
+    );
+  const [, , name = ''] = argv;
+  const wanted = COMMANDS.has(name) ? [name] : [...COMMANDS.keys()];
+  for (const each of wanted) {
+    const load = COMMANDS.get(each);
+    if (load === undefined) continue;
+    const { define } = await load();
+    const command = program.command(each).helpOption('--help', 'show help').exitOverride();
+    define(command, context);
+    addCommonOptions(command);
+    command.showHelpAfterError(`Try: preimage ${each} --help`);
+  }
+  return program;
+}
+
+function packageVersion(): string {
+  const path = new URL('../../package.json', import.meta.url);
+  const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
+  const hasVersion = typeof parsed === 'object' && parsed !== null && 'version' in parsed;
+  return hasVersion ? String(parsed.version) : 'unknown';
+}

@@ -1,0 +1,178 @@
+import {
+  type Change,
+  type ChangeCounts,
+  changeKind,
+  formatSize,
+  type Image,
+  printable,
+  printableText,
+  type RewindResult,
+  type TurnReport,
+  type TurnSummary,
+  type WorkStep,
+} from '../index.js';
+import { octal } from './json.js';
+import { type Tone, tint } from './style.js';
+
+/** The letter and the colour of each kind of change. */
+const MARKS = {
+  created: ['A', 'created'],
+  modified: ['M', 'modified'],
+  deleted: ['D', 'deleted'],
+  type: ['T', 'modified'],
+  metadata: ['P', 'modified'],
+  unknown: ['?', 'strange'],
+} as const satisfies Record<ReturnType<typeof changeKind>, readonly [string, Tone]>;
+
+/** One changed path on a line: letter, name, what is worth saying about it. */
+export function changeLine(change: Change): string {
+  const [letter, tone] = MARKS[changeKind(change)];
+  const note = changeNote(change);
+  const name = printable(change.path) + (isDirectoryChange(change) ? '/' : '');
+  return `${tint(tone, letter)} ${name}${note === '' ? '' : `  ${tint('faint', note)}`}`;
+}
+
+/** Counts in words: `1 created, 4 modified`; `nothing changed` where there is nothing. */
+export function countsText(counts: ChangeCounts): string {
+  const parts = [
+    [counts.created, 'created'],
+    [counts.modified, 'modified'],
+    [counts.deleted, 'deleted'],
+    [counts.type, 'of another type'],
+    [counts.metadata, 'with other permissions or owner'],
+    [counts.unknown, 'not captured'],
+  ] as const;
+  const said = parts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`]));
+  return said.length === 0 ? 'nothing changed' : said.join(', ');
+}
+
+/** A turn's head: id, state, when, how long, how it ended, what ran. */
+export function turnHead(report: TurnReport): string[] {
+  const lines = [
+    [
+      tint('strong', `turn ${report.turn}`),
+      statusText(report),
+      localTime(report.at),
+      ...(report.label === '' ? [] : [printableText(report.label)]),
+    ].join('  '),
+  ];
+  for (const step of report.steps) lines.push(`  ${stepLine(step)}`);
+  if (report.overlaps.length > 0) {
+    lines.push(`  at the same time: ${report.overlaps.join(', ')}`);
+  }
+  return lines;
+}
+
+/** One line of the list of turns. */
+export function summaryLine(summary: TurnSummary, idWidth: number): string {
+  const what = summary.label || summary.command.join(' ');
+  const state = summary.status === 'closed' ? '' : `  ${tint('strange', summary.status)}`;
+  const partial = summary.partial ? `  ${tint('strange', 'partial')}` : '';
+  const counts = countsText(summary.counts);
+  return [
+    `${tint('strong', summary.turn.padEnd(idWidth))}  ${localTime(summary.at)}  ${counts}`,
+    `${state}${partial}${what === '' ? '' : `  ${tint('faint', printableText(what))}`}`,
+  ].join('');
+}
+
+/** A rewind's or a redo's outcomes: a line for each path that needs one, then the sum. */
+export function rewindLines(
+  result: RewindResult,
+  options: { readonly verb: string; readonly dryRun: boolean; readonly verbose: boolean },
+): string[] {
+  const lines: string[] = [];
+  const counts = new Map<string, number>();
+  for (const { path, outcome, reason } of result.outcomes) {
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+    const tone = OUTCOME_TONES[outcome];
+    const worth = tone === 'strange' || reason !== '' || options.verbose;
+    if (!worth || outcome === 'unchanged') continue;
+    const why = reason === '' ? '' : `  ${tint('faint', reason)}`;
+    lines.push(`${tint(tone, outcome.padEnd(8))}  ${printable(path)}${why}`);
+  }
+  const sum = [...counts].map(([outcome, count]) => `${count} ${outcome}`).join(', ');
+  const turns = result.turns.length === 0 ? result.turn : result.turns.join(', ');
+  const would = options.dryRun ? ' (dry run: nothing was changed)' : '';
+  lines.push(`${options.verb} ${turns}: ${sum === '' ? 'nothing to do' : sum}${would}`);
+  if (result.gitLeftAlone > 0) {
+    const paths = result.gitLeftAlone === 1 ? '1 path' : `${result.gitLeftAlone} paths`;
+    lines.push(`.git was left alone (${paths} differ); --git puts it back as well`);
+  }
+  return lines;
+}
+
+/** A moment in local time, to the second. */
+export function localTime(iso: string): string {
+  const at = new Date(iso);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${date} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+/** A moment's time of day in local time, to the millisecond. */
+export function timeOfDay(ms: number): string {
+  const iso = new Date(ms).toISOString();
+  return `${localTime(iso).slice(11)}.${iso.slice(20, 23)}`;
+}
+
+const OUTCOME_TONES = {
+  restored: 'modified',
+  deleted: 'deleted',
+  unchanged: 'faint',
+  conflict: 'strange',
+  skipped: 'strange',
+  failed: 'strange',
+} as const satisfies Record<RewindResult['outcomes'][number]['outcome'], Tone>;
+
+function statusText({ status, partial }: TurnSummary): string {
+  const text = partial ? `${status}, partial` : status;
+  return tint(status === 'closed' && !partial ? 'faint' : 'strange', text);
+}
+
+function stepLine({ id, open, end }: WorkStep): string {
+  const what = open.command.length === 0 ? open.kind : printableText(open.command.join(' '));
+  const where = open.cwd === '.' ? '' : `  in ${printableText(open.cwd)}`;
+  if (end.kind === 'open') return `step ${id}  ${what}${where}  still open`;
+  const seconds = (Date.parse(end.record.at) - Date.parse(open.at)) / 1000;
+  const code = end.record.exitCode === null ? '' : `  exit ${end.record.exitCode}`;
+  const how = end.record.recovered ? '  recovered after a crash' : '';
+  return `step ${id}  ${what}${where}  ${seconds.toFixed(1)} s${code}${how}`;
+}
+
+function isDirectoryChange({ before, after }: Change): boolean {
+  const image = after.kind === 'absent' ? before : after;
+  return image.kind === 'content' && image.type === 'directory';
+}
+
+function changeNote({ before, after }: Change): string {
+  if (before.kind === 'skipped') return `not captured: ${printableText(before.reason)}`;
+  if (after.kind === 'skipped') return `now not captured: ${printableText(after.reason)}`;
+  if (before.kind === 'content' && after.kind === 'content') {
+    if (before.type !== after.type) return `${before.type} → ${after.type}`;
+    const notes: string[] = [];
+    if (before.type === 'file' && after.type === 'file' && before.sha256 !== after.sha256) {
+      notes.push(sizes(before.bytes, after.bytes));
+    }
+    if (before.type === 'symlink' && after.type === 'symlink' && before.target !== after.target) {
+      notes.push(`→ ${printable(after.target)}`);
+    }
+    if (before.type !== 'symlink' && after.type !== 'symlink' && before.mode !== after.mode) {
+      notes.push(`${octal(before.mode)} → ${octal(after.mode)}`);
+    }
+    if (before.uid !== after.uid || before.gid !== after.gid) {
+      notes.push(`owner ${before.uid}:${before.gid} → ${after.uid}:${after.gid}`);
+    }
+    return notes.join(', ');
+  }
+  return oneSided(before.kind === 'absent' ? after : before);
+}
+
+function oneSided(image: Image): string {
+  if (image.kind !== 'content' || image.type === 'directory') return '';
+  return image.type === 'file' ? formatSize(image.bytes) : `→ ${printable(image.target)}`;
+}
+
+function sizes(before: number, after: number): string {
+  const [from, to] = [formatSize(before), formatSize(after)];
+  return from === to ? from : `${from} → ${to}`;
+}

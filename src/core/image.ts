@@ -1,0 +1,80 @@
+import type { ByteString } from './relpath.js';
+
+/** SHA-256 of a file's bytes: 64 lower-case hexadecimal digits. */
+export type Sha256 = string;
+
+/** What stands at a path at one moment. */
+export type Image = Absent | Content | Skipped;
+
+/** Proven to be nothing there: only this lets a rewind delete. */
+export type Absent = { readonly kind: 'absent' };
+
+/** What can be put back exactly. */
+export type Content = FileImage | SymlinkImage | DirectoryImage;
+
+type Owned = { readonly kind: 'content'; readonly uid: number; readonly gid: number };
+
+/** A regular file; `mode` are the twelve permission bits, `mtimeNs` nanoseconds since the epoch. */
+export type FileImage = Owned & {
+  readonly type: 'file';
+  readonly sha256: Sha256;
+  readonly bytes: number;
+  readonly mode: number;
+  readonly mtimeNs: bigint;
+};
+
+/** A symbolic link; its target are the very bytes, whether or not they lead anywhere. */
+export type SymlinkImage = Owned & { readonly type: 'symlink'; readonly target: ByteString };
+
+/** A directory by itself; what is in it has images of its own. */
+export type DirectoryImage = Owned & { readonly type: 'directory'; readonly mode: number };
+
+/**
+ * Something stands there (or may stand there) that was not captured.
+ *
+ * `stamp` is the stat key as text where `lstat` worked, `''` elsewhere: two skipped images with the
+ * same stamp are the same thing untouched; with no stamp nothing can be said.
+ */
+export type Skipped = { readonly kind: 'skipped'; readonly reason: string; readonly stamp: string };
+
+/** The one absent image. */
+export const ABSENT: Absent = { kind: 'absent' };
+
+/** Twelve permission bits: set-user-id, set-group-id, sticky and rwx three times. */
+export const PERMISSIONS = 0o7777;
+
+/**
+ * Reports whether two images are the same state: kind, type, bytes, permission bits, owner, link
+ * target. Times do not count: a turn that only touched a file changed nothing that a rewind restores.
+ */
+export function sameImage(a: Image, b: Image): boolean {
+  switch (a.kind) {
+    case 'absent':
+      return b.kind === 'absent';
+    case 'skipped':
+      return b.kind === 'skipped' && a.stamp !== '' && a.stamp === b.stamp;
+    case 'content':
+      return b.kind === 'content' && sameBytes(a, b) && sameMetadata(a, b);
+  }
+}
+
+/** Reports whether two contents have the same type and the same bytes or target. */
+export function sameBytes(a: Content, b: Content): boolean {
+  switch (a.type) {
+    case 'file':
+      return b.type === 'file' && a.sha256 === b.sha256;
+    case 'symlink':
+      return b.type === 'symlink' && a.target === b.target;
+    case 'directory':
+      return b.type === 'directory';
+  }
+}
+
+/** Gives the permission bits that a content carries; links have none of their own. */
+export function modeOf(content: Content): number | 'none' {
+  return content.type === 'symlink' ? 'none' : content.mode;
+}
+
+function sameMetadata(a: Content, b: Content): boolean {
+  return a.uid === b.uid && a.gid === b.gid && modeOf(a) === modeOf(b);
+}

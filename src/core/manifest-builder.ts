@@ -1,0 +1,197 @@
+import type { Sha256 } from './image.js';
+import {
+  type Columns,
+  FLAG,
+  HASH_BYTES,
+  KEY,
+  KEY_FIELDS,
+  Manifest,
+  type ManifestMeta,
+} from './manifest.js';
+import type { ByteString } from './relpath.js';
+
+/** A stat key: signed 64-bit fields as `lstat` gives them with bigint, times in nanoseconds. */
+export type StatKey = {
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly mode: bigint;
+  readonly uid: bigint;
+  readonly gid: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
+};
+
+/** One entry as a scan adds it; `text` is a link's target or the reason of a skipped entry. */
+export type NewEntry = {
+  readonly parent: number;
+  readonly name: ByteString;
+  readonly type: number;
+  readonly flags: number;
+  readonly key: StatKey;
+  readonly text: ByteString;
+};
+
+/** Gathers the columns of a manifest; the entries of one directory are added one after another. */
+export class ManifestBuilder {
+  #capacity = 1024;
+  #count = 0;
+  #types = new Uint8Array(this.#capacity);
+  #flags = new Uint8Array(this.#capacity);
+  #keys = new BigInt64Array(this.#capacity * KEY_FIELDS);
+  #hashes = Buffer.alloc(this.#capacity * HASH_BYTES);
+  #textOf = new Uint32Array(this.#capacity);
+  #nameStarts = new Uint32Array(this.#capacity);
+  #nameLengths = new Uint16Array(this.#capacity);
+  #parents = new Uint32Array(this.#capacity);
+  #childStarts = new Uint32Array(this.#capacity);
+  #childCounts = new Uint32Array(this.#capacity);
+  #names = Buffer.alloc(16 * 1024);
+  #namesLength = 0;
+  readonly #texts = new Map<ByteString, number>([['', 0]]);
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Adds an entry and gives its index. */
+  add(entry: NewEntry): number {
+    if (this.#count === this.#capacity) this.#grow();
+    const index = this.#count++;
+    this.#types[index] = entry.type;
+    this.#flags[index] = entry.flags;
+    this.#parents[index] = entry.parent;
+    this.#textOf[index] = this.#text(entry.text);
+    this.#name(index, entry.name);
+    this.setKey(index, entry.key);
+    return index;
+  }
+
+  /** Names where the entries of a directory stand: `count` of them from `start` on. */
+  setChildren(directory: number, start: number, count: number): void {
+    this.#childStarts[directory] = start;
+    this.#childCounts[directory] = count;
+  }
+
+  setKey(index: number, key: StatKey): void {
+    const row = index * KEY_FIELDS;
+    this.#keys[row + KEY.dev] = key.dev;
+    this.#keys[row + KEY.ino] = key.ino;
+    this.#keys[row + KEY.mode] = key.mode;
+    this.#keys[row + KEY.uid] = key.uid;
+    this.#keys[row + KEY.gid] = key.gid;
+    this.#keys[row + KEY.size] = key.size;
+    this.#keys[row + KEY.mtime] = key.mtimeNs;
+    this.#keys[row + KEY.ctime] = key.ctimeNs;
+  }
+
+  /** Reports whether the stat key of an entry equals that of an entry of a finished manifest. */
+  sameKey(index: number, other: Manifest, otherIndex: number): boolean {
+    const ours = index * KEY_FIELDS;
+    const theirs = otherIndex * KEY_FIELDS;
+    const keys = other.columns.keys;
+    for (let field = 0; field < KEY_FIELDS; field++) {
+      if (this.#keys[ours + field] !== keys[theirs + field]) return false;
+    }
+    return true;
+  }
+
+  setHash(index: number, sha256: Sha256): void {
+    this.#hashes.write(sha256, index * HASH_BYTES, HASH_BYTES, 'hex');
+  }
+
+  copyHash(index: number, from: Manifest, fromIndex: number): void {
+    const start = fromIndex * HASH_BYTES;
+    this.#hashes.set(from.columns.hashes.subarray(start, start + HASH_BYTES), index * HASH_BYTES);
+  }
+
+  setTrusted(index: number): void {
+    this.#flags[index] = (this.#flags[index] ?? 0) | FLAG.trusted;
+  }
+
+  /** Marks an entry as not captured. */
+  setSkipped(index: number, reason: ByteString): void {
+    this.#flags[index] = (this.#flags[index] ?? 0) | FLAG.skipped;
+    this.#textOf[index] = this.#text(reason);
+  }
+
+  /** Marks a directory as one whose entries are not known. */
+  setUnlisted(index: number, reason: ByteString): void {
+    this.#flags[index] = (this.#flags[index] ?? 0) | FLAG.unlisted;
+    this.#textOf[index] = this.#text(reason);
+  }
+
+  setText(index: number, text: ByteString): void {
+    this.#textOf[index] = this.#text(text);
+  }
+
+  /** Ends the building; the builder must not be used after. */
+  finish(meta: Omit<ManifestMeta, 'entries'>): Manifest {
+    const n = this.#count;
+    const texts = [...this.#texts.keys()];
+    const textStarts = new Uint32Array(texts.length + 1);
+    texts.forEach((text, i) => {
+      textStarts[i + 1] = (textStarts[i] ?? 0) + text.length;
+    });
+    const columns: Columns = {
+      types: this.#types.subarray(0, n),
+      flags: this.#flags.subarray(0, n),
+      keys: this.#keys.subarray(0, n * KEY_FIELDS),
+      hashes: this.#hashes.subarray(0, n * HASH_BYTES),
+      texts: this.#textOf.subarray(0, n),
+      nameStarts: this.#nameStarts.subarray(0, n),
+      nameLengths: this.#nameLengths.subarray(0, n),
+      parents: this.#parents.subarray(0, n),
+      childStarts: this.#childStarts.subarray(0, n),
+      childCounts: this.#childCounts.subarray(0, n),
+      names: this.#names.subarray(0, this.#namesLength),
+      textBytes: Buffer.from(texts.join(''), 'latin1'),
+      textStarts,
+    };
+    return new Manifest({ ...meta, entries: n }, columns);
+  }
+
+  #text(text: ByteString): number {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    const index = this.#texts.size;
+    this.#texts.set(text, index);
+    return index;
+  }
+
+  #name(index: number, name: ByteString): void {
+    if (this.#namesLength + name.length > this.#names.length) {
+      const larger = Buffer.alloc(
+        Math.max(this.#names.length * 2, this.#namesLength + name.length),
+      );
+      larger.set(this.#names);
+      this.#names = larger;
+    }
+    this.#nameStarts[index] = this.#namesLength;
+    this.#nameLengths[index] = name.length;
+    this.#names.write(name, this.#namesLength, name.length, 'latin1');
+    this.#namesLength += name.length;
+  }
+
+  #grow(): void {
+    this.#capacity *= 2;
+    const n = this.#capacity;
+    this.#types = larger(this.#types, new Uint8Array(n));
+    this.#flags = larger(this.#flags, new Uint8Array(n));
+    this.#hashes = larger(this.#hashes, Buffer.alloc(n * HASH_BYTES));
+    this.#textOf = larger(this.#textOf, new Uint32Array(n));
+    this.#nameStarts = larger(this.#nameStarts, new Uint32Array(n));
+    this.#nameLengths = larger(this.#nameLengths, new Uint16Array(n));
+    this.#parents = larger(this.#parents, new Uint32Array(n));
+    this.#childStarts = larger(this.#childStarts, new Uint32Array(n));
+    this.#childCounts = larger(this.#childCounts, new Uint32Array(n));
+    const keys = new BigInt64Array(n * KEY_FIELDS);
+    keys.set(this.#keys);
+    this.#keys = keys;
+  }
+}
+
+function larger<T extends Uint8Array | Uint16Array | Uint32Array>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}

@@ -1,0 +1,230 @@
+import { ABSENT, type Image, PERMISSIONS, type Sha256 } from './image.js';
+import { type ByteString, joinPath, type RelPath, ROOT } from './relpath.js';
+
+/** Types of entries as they stand in a manifest's column. */
+export const ENTRY = { file: 1, directory: 2, symlink: 3, other: 4 } as const;
+
+/** Facts about an entry as bits of a manifest's column. */
+export const FLAG = {
+  /** The hash may be believed as long as the stat key stands: see `core/trust.ts`. */
+  trusted: 1,
+  /** Not captured; the entry's text says why. */
+  skipped: 2,
+  /** What is in this directory is not known, so nothing below it is proven absent. */
+  unlisted: 4,
+} as const;
+
+/** Fields of a stat key, in the order of a manifest's row of {@link KEY_FIELDS}. */
+export const KEY = {
+  dev: 0,
+  ino: 1,
+  mode: 2,
+  uid: 3,
+  gid: 4,
+  size: 5,
+  mtime: 6,
+  ctime: 7,
+} as const;
+
+/** How many 64-bit fields a stat key has. */
+export const KEY_FIELDS = 8;
+
+/** Bytes of a SHA-256. */
+export const HASH_BYTES = 32;
+
+/**
+ * The columns of a manifest: index 0 is the root, the entries of one directory stand side by side in
+ * byte order of their names, and each directory names where its own begin.
+ */
+export type Columns = {
+  readonly types: Uint8Array;
+  readonly flags: Uint8Array;
+  /** Eight signed 64-bit fields a row: device, inode, full mode, uid, gid, size, mtime, ctime (ns). */
+  readonly keys: BigInt64Array;
+  /** 32 bytes a row; zero where the entry is no captured file. */
+  readonly hashes: Uint8Array;
+  /** Index into the texts of a link's target or the reason of a skipped entry; 0 for none. */
+  readonly texts: Uint32Array;
+  readonly nameStarts: Uint32Array;
+  readonly nameLengths: Uint16Array;
+  readonly parents: Uint32Array;
+  readonly childStarts: Uint32Array;
+  readonly childCounts: Uint32Array;
+  /** All names one after another. */
+  readonly names: Uint8Array;
+  /** All texts one after another; the text i ends where the text i + 1 starts. */
+  readonly textBytes: Uint8Array;
+  readonly textStarts: Uint32Array;
+};
+
+/** What a manifest says of itself. */
+export type ManifestMeta = {
+  /** Milliseconds since the epoch when its scan began. */
+  readonly takenAt: number;
+  readonly entries: number;
+  readonly files: number;
+  readonly bytes: number;
+  /** Numbers of the packs that held its bytes when it was written. */
+  readonly packs: readonly number[];
+  /** Counts the scans of this workspace: chooses whose turn it is to be looked at again. */
+  readonly round: number;
+};
+
+/** The workspace at one moment, without the bytes: immutable, read where it lies. */
+export class Manifest {
+  readonly meta: ManifestMeta;
+  readonly columns: Columns;
+  readonly #names: Buffer;
+  readonly #texts: Buffer;
+  readonly #hashes: Buffer;
+
+  constructor(meta: ManifestMeta, columns: Columns) {
+    this.meta = meta;
+    this.columns = columns;
+    this.#names = viewOf(columns.names);
+    this.#texts = viewOf(columns.textBytes);
+    this.#hashes = viewOf(columns.hashes);
+  }
+
+  get count(): number {
+    return this.meta.entries;
+  }
+
+  type(index: number): number {
+    return at(this.columns.types, index);
+  }
+
+  has(index: number, flag: number): boolean {
+    return (at(this.columns.flags, index) & flag) !== 0;
+  }
+
+  name(index: number): ByteString {
+    const start = at(this.columns.nameStarts, index);
+    return this.#names.toString('latin1', start, start + at(this.columns.nameLengths, index));
+  }
+
+  /** Rebuilds the path of an entry from its parents. */
+  path(index: number): RelPath {
+    return index === 0
+      ? ROOT
+      : joinPath(this.path(at(this.columns.parents, index)), this.name(index));
+  }
+
+  /** Gives where a directory's entries start and end (exclusive). */
+  children(index: number): { readonly start: number; readonly end: number } {
+    const start = at(this.columns.childStarts, index);
+    return { start, end: start + at(this.columns.childCounts, index) };
+  }
+
+  key(index: number, field: number): bigint {
+    return this.columns.keys[index * KEY_FIELDS + field] ?? 0n;
+  }
+
+  sha256(index: number): Sha256 {
+    return this.#hashes.toString('hex', index * HASH_BYTES, (index + 1) * HASH_BYTES);
+  }
+
+  /** Reports whether two entries, of this and of another manifest, carry the same hash. */
+  sameHash(index: number, other: Manifest, otherIndex: number): boolean {
+    const theirs = other.#hashes;
+    const from = otherIndex * HASH_BYTES;
+    return (
+      this.#hashes.compare(
+        theirs,
+        from,
+        from + HASH_BYTES,
+        index * HASH_BYTES,
+        (index + 1) * HASH_BYTES,
+      ) === 0
+    );
+  }
+
+  /** Gives a link's target or the reason of a skipped entry. */
+  text(index: number): ByteString {
+    const text = at(this.columns.texts, index);
+    const starts = this.columns.textStarts;
+    return this.#texts.toString('latin1', at(starts, text), at(starts, text + 1));
+  }
+
+  /** Finds a path; -1 where it is not in the manifest. */
+  find(path: RelPath): number {
+    if (path === '') return 0;
+    let index = 0;
+    for (const part of path.split('/')) {
+      index = this.#child(index, part);
+      if (index < 0) return -1;
+    }
+    return index;
+  }
+
+  /** Says what stood at a path, `absent` only where the manifest proves it. */
+  imageAt(path: RelPath): Image {
+    if (path === '') return this.image(0);
+    let index = 0;
+    for (const part of path.split('/')) {
+      const next = this.#child(index, part);
+      if (next < 0) return this.absenceIn(index);
+      index = next;
+    }
+    return this.image(index);
+  }
+
+  /** Says what is known of a name that is not among the entries of this directory (or no directory). */
+  absenceIn(index: number): Image {
+    if (!this.has(index, FLAG.unlisted)) return ABSENT;
+    return { kind: 'skipped', reason: this.text(index), stamp: '' };
+  }
+
+  /** Gives the image of an entry. */
+  image(index: number): Image {
+    if (this.has(index, FLAG.skipped)) {
+      return { kind: 'skipped', reason: this.text(index), stamp: this.stamp(index) };
+    }
+    const uid = Number(this.key(index, KEY.uid));
+    const gid = Number(this.key(index, KEY.gid));
+    const mode = Number(this.key(index, KEY.mode)) & PERMISSIONS;
+    switch (this.type(index)) {
+      case ENTRY.directory:
+        return { kind: 'content', type: 'directory', mode, uid, gid };
+      case ENTRY.symlink:
+        return { kind: 'content', type: 'symlink', target: this.text(index), uid, gid };
+      default:
+        return {
+          kind: 'content',
+          type: 'file',
+          sha256: this.sha256(index),
+          bytes: Number(this.key(index, KEY.size)),
+          mode,
+          uid,
+          gid,
+          mtimeNs: this.key(index, KEY.mtime),
+        };
+    }
+  }
+
+  /** Writes an entry's stat key as text. */
+  stamp(index: number): string {
+    const from = index * KEY_FIELDS;
+    return this.columns.keys.subarray(from, from + KEY_FIELDS).join(':');
+  }
+
+  #child(directory: number, name: ByteString): number {
+    const { start, end } = this.children(directory);
+    let low = start;
+    let high = end;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.name(middle) < name) low = middle + 1;
+      else high = middle;
+    }
+    return low < end && this.name(low) === name ? low : -1;
+  }
+}
+
+function at(column: Uint8Array | Uint16Array | Uint32Array, index: number): number {
+  return column[index] ?? 0;
+}
+
+function viewOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

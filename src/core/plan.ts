@@ -1,0 +1,219 @@
+import { type Absent, type Content, type Image, sameImage } from './image.js';
+import { printable } from './printable.js';
+import {
+  type ByteString,
+  comparePaths,
+  isGitData,
+  isWithin,
+  joinPath,
+  parentOf,
+  type RelPath,
+} from './relpath.js';
+import type { SquashedChange } from './squash.js';
+
+/** What stands at a path when a rewind is planned. */
+export type DiskState = {
+  readonly image: Image;
+  /** Stat key as text, to be compared right before the write; `''` where nothing stands. */
+  readonly stamp: string;
+  /** Names in it, where it is a directory. */
+  readonly entries: readonly ByteString[];
+  readonly parent: ParentState;
+};
+
+/** Whether the directory of a path can hold it. */
+export type ParentState =
+  | { readonly kind: 'directory' }
+  /** These directories above it are not there, the topmost first. */
+  | { readonly kind: 'missing'; readonly ancestors: readonly RelPath[] }
+  /** Something that is no directory stands in the way. */
+  | { readonly kind: 'blocked'; readonly by: RelPath };
+
+/** One path that a rewind will change, from what stands there to what stood. */
+export type PlannedChange = {
+  readonly path: RelPath;
+  readonly from: Image;
+  readonly to: Absent | Content;
+  /** See {@link DiskState.stamp}. */
+  readonly stamp: string;
+};
+
+/** How one path came out of a rewind. */
+export type OutcomeKind = 'restored' | 'deleted' | 'unchanged' | 'conflict' | 'skipped' | 'failed';
+
+/** One path's outcome; the reason is `''` where there is nothing to say. */
+export type Outcome = {
+  readonly path: RelPath;
+  readonly outcome: OutcomeKind;
+  readonly reason: string;
+};
+
+/** What a rewind will do, and what was settled without doing anything. Both in path order. */
+export type Plan = {
+  readonly changes: readonly PlannedChange[];
+  readonly settled: readonly Outcome[];
+  /** Paths of a repository's own data that differ and are left alone. */
+  readonly gitLeftAlone: number;
+};
+
+/** What {@link planRewind} decides from. */
+export type PlanRequest = {
+  readonly squashed: readonly SquashedChange[];
+  readonly disk: ReadonlyMap<RelPath, DiskState>;
+  /** Paths that a concurrent turn changed as well, with that turn's id. */
+  readonly contested: ReadonlyMap<RelPath, string>;
+  /** Puts back what is in conflict as well. */
+  readonly force: boolean;
+  /** Puts back `.git` as well. */
+  readonly git: boolean;
+};
+
+/**
+ * Decides for each path, from what stood before, what the undone steps left and what stands now:
+ * equal to before → unchanged; equal to what was left and touched by nobody else → put back; else a
+ * conflict. What was not captured is skipped; only what is proven absent is deleted.
+ */
+export function planRewind(request: PlanRequest): Plan {
+  const verdicts = new Map<RelPath, Verdict>();
+  let gitLeftAlone = 0;
+  for (const change of request.squashed) {
+    const verdict = judge(change, request);
+    if (!request.git && isGitData(change.path)) {
+      if (verdict.kind === 'act') gitLeftAlone += 1;
+      continue;
+    }
+    verdicts.set(change.path, verdict);
+  }
+  keepFullDirectories(verdicts, request);
+  requireParents(verdicts, request);
+  const changes: PlannedChange[] = [];
+  const settled: Outcome[] = [];
+  for (const path of [...verdicts.keys()].sort(comparePaths)) {
+    const verdict = verdicts.get(path);
+    if (verdict?.kind === 'act') changes.push(verdict.change);
+    else if (verdict !== undefined) settled.push({ path, ...verdict.outcome });
+  }
+  return { changes, settled, gitLeftAlone };
+}
+
+/**
+ * Chooses the changes that a rewind of some paths is about: those paths, all below them, and the
+ * directories above them that must be made again first.
+ */
+export function selectPaths(
+  squashed: readonly SquashedChange[],
+  wanted: readonly RelPath[],
+): SquashedChange[] {
+  if (wanted.length === 0) return [...squashed];
+  return squashed.filter(({ path, before, after }) => {
+    if (wanted.some((want) => isWithin(path, want))) return true;
+    if (!wanted.some((want) => isWithin(want, path))) return false;
+    return isDirectory(before) && !isDirectory(after);
+  });
+}
+
+/** Says how a planned change reads once it is done. */
+export function outcomeOf(change: PlannedChange): Outcome {
+  const outcome = change.to.kind === 'absent' ? 'deleted' : 'restored';
+  return { path: change.path, outcome, reason: '' };
+}
+
+type Settled = Pick<Outcome, 'outcome' | 'reason'>;
+type Verdict =
+  | { readonly kind: 'act'; readonly change: PlannedChange }
+  | { readonly kind: 'settled'; readonly outcome: Settled };
+
+function settle(outcome: OutcomeKind, reason: string): Verdict {
+  return { kind: 'settled', outcome: { outcome, reason } };
+}
+
+function judge(change: SquashedChange, request: PlanRequest): Verdict {
+  const { path, before, after } = change;
+  const disk = request.disk.get(path);
+  if (disk === undefined) return settle('failed', 'it was not looked at');
+  if (sameImage(disk.image, before)) return settle('unchanged', '');
+  if (before.kind === 'skipped') {
+    if (before.stamp !== '' && before.stamp === disk.stamp) return settle('unchanged', '');
+    return settle('skipped', before.reason);
+  }
+  if (after.kind === 'skipped' && isDirectory(disk.image)) return settle('skipped', after.reason);
+  if (disk.image.kind === 'skipped') return settle('failed', disk.image.reason);
+  const asLeft =
+    after.kind === 'skipped'
+      ? after.stamp !== '' && after.stamp === disk.stamp
+      : sameImage(disk.image, after);
+  const other = request.contested.get(path);
+  if (!request.force) {
+    if (other !== undefined) return settle('conflict', `turn ${other} changed it as well`);
+    if (!asLeft) return settle('conflict', sinceWords(disk.image, after));
+    if (change.foreign) return settle('conflict', 'somebody else changed it between two turns');
+  }
+  return {
+    kind: 'act',
+    change: { path, from: disk.image, to: before, stamp: disk.stamp },
+  };
+}
+
+function sinceWords(now: Image, after: Image): string {
+  if (now.kind === 'absent') return 'it was deleted after the turn';
+  if (after.kind === 'absent') return 'it was made anew after the turn';
+  return 'it was changed after the turn';
+}
+
+/** A directory can go only if all that is in it goes: from the deepest up. */
+function keepFullDirectories(verdicts: Map<RelPath, Verdict>, { disk }: PlanRequest): void {
+  for (const path of [...verdicts.keys()].sort(comparePaths).reverse()) {
+    const verdict = verdicts.get(path);
+    if (verdict?.kind !== 'act') continue;
+    const { from, to } = verdict.change;
+    if (!isDirectory(from) || isDirectory(to)) continue;
+    const stays = (disk.get(path)?.entries ?? []).filter((name) => {
+      const entry = verdicts.get(joinPath(path, name));
+      return entry?.kind !== 'act' || entry.change.to.kind !== 'absent';
+    });
+    if (stays.length === 0) continue;
+    const more = stays.length === 1 ? '' : ` and ${stays.length - 1} more`;
+    const [first = ''] = stays;
+    verdicts.set(path, {
+      kind: 'settled',
+      outcome: { outcome: 'conflict', reason: `it is not empty: ${printable(first)}${more}` },
+    });
+  }
+}
+
+/** A path can be made only in a directory that stands or is made: from the root down. */
+function requireParents(verdicts: Map<RelPath, Verdict>, request: PlanRequest): void {
+  for (const path of [...verdicts.keys()].sort(comparePaths)) {
+    const verdict = verdicts.get(path);
+    if (verdict?.kind !== 'act' || verdict.change.to.kind === 'absent' || path === '') continue;
+    const parent = verdicts.get(parentOf(path));
+    if (parent?.kind === 'act' && isDirectory(parent.change.to)) continue;
+    const state = request.disk.get(path)?.parent ?? { kind: 'directory' };
+    if (state.kind === 'directory') continue;
+    if (state.kind === 'blocked') {
+      verdicts.set(path, settle('conflict', `${printable(state.by)} is no directory any more`));
+    } else if (request.force) {
+      addMissing(verdicts, state.ancestors, verdict.change.to);
+    } else {
+      verdicts.set(path, settle('conflict', 'its directory was deleted after the turn'));
+    }
+  }
+}
+
+/** Makes directories that nobody recorded as changed, owned like what is put back into them. */
+function addMissing(
+  verdicts: Map<RelPath, Verdict>,
+  ancestors: readonly RelPath[],
+  { uid, gid }: Content,
+): void {
+  for (const path of ancestors) {
+    if (verdicts.get(path)?.kind === 'act') continue;
+    const to: Content = { kind: 'content', type: 'directory', mode: 0o755, uid, gid };
+    const change: PlannedChange = { path, from: { kind: 'absent' }, to, stamp: '' };
+    verdicts.set(path, { kind: 'act', change });
+  }
+}
+
+function isDirectory(image: Image): boolean {
+  return image.kind === 'content' && image.type === 'directory';
+}

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import { dirname } from 'node:path';
+import { isErrno } from '../core/problem.js';
+
+/** The store is its owner's alone: it holds copies of `.env`. */
+export const PRIVATE_DIRECTORY = 0o700;
+export const PRIVATE_FILE = 0o600;
+
+/** Makes a directory and those above it, for the owner only, whatever the umask says. */
+export function makePrivateDirectory(path: string): void {
+  const made = fs.mkdirSync(path, { recursive: true, mode: PRIVATE_DIRECTORY });
+  if (made !== undefined) fs.chmodSync(path, PRIVATE_DIRECTORY);
+}
+
+/**
+ * Writes a file so that it stands whole or not at all, also after a power cut: temporary file in the
+ * same directory, fsync, rename, fsync of the directory.
+ */
+export function writeDurably(path: string, runs: readonly Uint8Array[]): void {
+  const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
+  const fd = fs.openSync(temporary, 'wx', PRIVATE_FILE);
+  try {
+    for (const run of runs) writeAll(fd, run);
+    fs.fsyncSync(fd);
+  } catch (error) {
+    fs.closeSync(fd);
+    fs.rmSync(temporary, { force: true });
+    throw error;
+  }
+  fs.closeSync(fd);
+  fs.renameSync(temporary, path);
+  syncDirectory(dirname(path));
+}
+
+/** Writes all of the bytes at the file's end (or at a position). */
+export function writeAll(fd: number, bytes: Uint8Array, position: number | null = null): void {
+  let done = 0;
+  while (done < bytes.length) {
+    const at = position === null ? null : position + done;
+    done += fs.writeSync(fd, bytes, done, bytes.length - done, at);
+  }
+}
+
+/** Makes the names in a directory durable; where a system cannot sync a directory, nothing is lost. */
+export function syncDirectory(path: string): void {
+  let fd: number;
+  try {
+    fd = fs.openSync(path, 'r');
+  } catch (error) {
+    if (isErrno(error, 'EISDIR', 'EPERM', 'EACCES')) return;
+    throw error;
+  }
+  try {
+    fs.fsyncSync(fd);
+  } catch (error) {
+    // Windows and some network systems have no such thing.
+    if (!isErrno(error, 'EPERM', 'EINVAL', 'EBADF', 'ENOTSUP')) throw error;
+  } finally {
+    fs.closeSync(fd);
+  }
+}

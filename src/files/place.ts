@@ -1,0 +1,203 @@
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import type { Content } from '../core/image.js';
+import { errnoWords, isErrno } from '../core/problem.js';
+import type { ByteString } from '../core/relpath.js';
+import { type NativePath, toNative } from './native-path.js';
+import { lstat, stampOf } from './stat.js';
+
+/** What one write to the workspace came to; `note` is what could not be restored beside the bytes. */
+export type Placed =
+  | { readonly kind: 'done'; readonly note: string }
+  | { readonly kind: 'conflict'; readonly reason: string }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** Done, and nothing to say. */
+export const DONE: Placed = { kind: 'done', note: '' };
+
+const O_NOFOLLOW = fs.constants.O_NOFOLLOW ?? 0;
+const CREATE_NEW = fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL | O_NOFOLLOW;
+// See `files/tree.ts`.
+const O_PATH = 0o10000000;
+/** Directories are made so that only we can reach into them until all is in place. */
+const STAGING_MODE = 0o700;
+
+/**
+ * Writes a file beside its place: made new, never through a link, readable by nobody else until it is
+ * whole; then owner and permission bits, in this order, for a change of owner clears set-id bits.
+ */
+export function stageFile(
+  path: NativePath,
+  content: Extract<Content, { type: 'file' }>,
+  options: { readonly fill: (write: (piece: Uint8Array) => void) => void; readonly sync: boolean },
+): Placed {
+  const fd = fs.openSync(path, CREATE_NEW, 0o600);
+  try {
+    options.fill((piece) => {
+      let done = 0;
+      while (done < piece.length) done += fs.writeSync(fd, piece, done);
+    });
+    const note = own(fs.fstatSync(fd, { bigint: true }), content, (uid, gid) => {
+      fs.fchownSync(fd, uid, gid);
+    });
+    fs.fchmodSync(fd, content.mode);
+    if (options.sync) fs.fsyncSync(fd);
+    return { kind: 'done', note };
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** Makes a symbolic link beside its place. */
+export function stageLink(
+  path: NativePath,
+  content: Extract<Content, { type: 'symlink' }>,
+): Placed {
+  fs.symlinkSync(toNative(content.target), path);
+  const stat = lstat(path);
+  if (stat === 'absent') return DONE;
+  const note = own(stat, content, (uid, gid) => {
+    fs.lchownSync(path, uid, gid);
+  });
+  return { kind: 'done', note };
+}
+
+/**
+ * Moves what was staged into its place, if what is expected stands there: a stamp, or `''` for nothing.
+ *
+ * RACE: something replaced between the look and the rename is lost; the window is two system calls.
+ * Where nothing is expected there is no window: a hard link fails if something came.
+ */
+export function moveIntoPlace(staged: NativePath, place: NativePath, expected: string): Placed {
+  if (expected !== '') {
+    const now = lstat(place);
+    if (now === 'absent' || stampOf(now) !== expected) return CHANGED;
+    fs.renameSync(staged, place);
+    return DONE;
+  }
+  try {
+    fs.linkSync(staged, place);
+    fs.unlinkSync(staged);
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return CHANGED;
+    // No hard links on this file system (or none of links): look, then rename.
+    if (!isErrno(error, 'EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK', 'EACCES')) throw error;
+    if (lstat(place) !== 'absent') return CHANGED;
+    fs.renameSync(staged, place);
+  }
+  return DONE;
+}
+
+/** Removes a file, link or empty directory, if it is what is expected; never recursively. */
+export function removeExpected(path: NativePath, expected: string): Placed {
+  const now = lstat(path);
+  if (now === 'absent') return CHANGED;
+  if (now.isDirectory()) {
+    try {
+      fs.rmdirSync(path);
+      return DONE;
+    } catch (error) {
+      if (!isErrno(error, 'ENOTEMPTY', 'EEXIST')) throw error;
+      return { kind: 'conflict', reason: 'it is not empty' };
+    }
+  }
+  // RACE: as in moveIntoPlace.
+  if (stampOf(now) !== expected) return CHANGED;
+  fs.unlinkSync(path);
+  return DONE;
+}
+
+/** Makes a directory that is ours alone until {@link setMetadata} gives it its mode. */
+export function makeStagingDirectory(path: NativePath): Placed {
+  try {
+    fs.mkdirSync(path, STAGING_MODE);
+    return DONE;
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return CHANGED;
+    throw error;
+  }
+}
+
+/** Sets owner and permission bits of what stands, if its type is what is expected; follows no link. */
+export function setMetadata(path: NativePath, content: Content): Placed {
+  const now = lstat(path);
+  if (now === 'absent') return CHANGED;
+  if (content.type === 'symlink') {
+    if (!now.isSymbolicLink()) return CHANGED;
+    const note = own(now, content, (uid, gid) => {
+      fs.lchownSync(path, uid, gid);
+    });
+    return { kind: 'done', note };
+  }
+  if (content.type === 'directory' ? !now.isDirectory() : !now.isFile()) return CHANGED;
+  const { mode } = content;
+  return withHandle(path, (handle, stat) => {
+    if (stat.isDirectory() !== (content.type === 'directory')) return CHANGED;
+    const note = own(stat, content, (uid, gid) => {
+      fs.chownSync(handle, uid, gid);
+    });
+    fs.chmodSync(handle, mode);
+    return { kind: 'done', note };
+  });
+}
+
+/**
+ * Makes everything that was written to the file system of a directory durable at once, which is
+ * seconds faster than thousands of fsyncs. Only where {@link canSyncFileSystem}.
+ */
+export function syncFileSystem(directory: ByteString): void {
+  const path = toNative(directory).toString();
+  const result = spawnSync(SYNC, ['-f', path], { stdio: 'ignore' });
+  // A `sync` without `-f` (or a root that is gone by now) syncs every file system instead.
+  if (result.status !== 0) spawnSync(SYNC, [], { stdio: 'ignore' });
+}
+
+/** Reports whether the system can make a whole file system durable at once. */
+export function canSyncFileSystem(): boolean {
+  return process.platform === 'linux' && fs.existsSync(SYNC);
+}
+
+const SYNC = '/bin/sync';
+
+/** Says what an error of one path means, or throws it on where it means more than that path. */
+export function placedError(error: unknown): Placed {
+  if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) {
+    return { kind: 'conflict', reason: 'a directory above it was replaced' };
+  }
+  if (isErrno(error, 'EACCES', 'EPERM', 'EROFS', 'EBUSY', 'ETXTBSY', 'EIO', 'ENAMETOOLONG')) {
+    return { kind: 'failed', reason: errnoWords(error) };
+  }
+  throw error;
+}
+
+const CHANGED: Placed = { kind: 'conflict', reason: 'it was changed while the rewind ran' };
+
+type Owned = { readonly uid: bigint; readonly gid: bigint };
+
+/** Changes the owner where it differs; without the right to, that is a note and no failure. */
+function own(now: Owned, wanted: Content, chown: (uid: number, gid: number) => void): string {
+  if (Number(now.uid) === wanted.uid && Number(now.gid) === wanted.gid) return '';
+  try {
+    chown(wanted.uid, wanted.gid);
+    return '';
+  } catch (error) {
+    if (!isErrno(error, 'EPERM', 'EINVAL', 'ENOSYS', 'ENOTSUP')) throw error;
+    return `its owner ${wanted.uid}:${wanted.gid} could not be restored: ${errnoWords(error)}`;
+  }
+}
+
+/** Gives a path that leads to the very file that was looked at, where the system has such paths. */
+function withHandle(
+  path: NativePath,
+  run: (handle: NativePath, stat: fs.BigIntStats) => Placed,
+): Placed {
+  if (process.platform !== 'linux') return run(path, fs.lstatSync(path, { bigint: true }));
+  const fd = fs.openSync(path, O_PATH | O_NOFOLLOW);
+  try {
+    const stat = fs.fstatSync(fd, { bigint: true });
+    if (stat.isSymbolicLink()) return CHANGED;
+    return run(`/proc/self/fd/${fd}`, stat);
+  } finally {
+    fs.closeSync(fd);
+  }
+}

@@ -1,0 +1,69 @@
+import fs from 'node:fs';
+import { PERMISSIONS } from '../core/image.js';
+import { ENTRY } from '../core/manifest.js';
+import { isErrno } from '../core/problem.js';
+import type { NativePath } from './native-path.js';
+
+/** What `lstat` says, with 64-bit fields. */
+export type Stat = fs.BigIntStats;
+
+/** Looks at a path without following a link; `absent` where nothing stands. Throws other errors. */
+export function lstat(path: NativePath): Stat | 'absent' {
+  try {
+    return fs.lstatSync(path, BIGINT) ?? 'absent';
+  } catch (error) {
+    // `throwIfNoEntry` covers ENOENT and ENOTDIR on most systems, not on all.
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return 'absent';
+    throw error;
+  }
+}
+
+/** Gives the manifest's type of what was looked at. */
+export function entryType(stat: Stat): number {
+  if (stat.isFile()) return ENTRY.file;
+  if (stat.isDirectory()) return ENTRY.directory;
+  return stat.isSymbolicLink() ? ENTRY.symlink : ENTRY.other;
+}
+
+/** Reports whether two looks saw the same thing untouched: all eight fields of the stat key. */
+export function sameStat(a: Stat, b: Stat): boolean {
+  return (
+    a.ino === b.ino &&
+    a.ctimeNs === b.ctimeNs &&
+    a.mtimeNs === b.mtimeNs &&
+    a.size === b.size &&
+    a.dev === b.dev &&
+    a.mode === b.mode &&
+    a.uid === b.uid &&
+    a.gid === b.gid
+  );
+}
+
+/** Writes the stat key as text, as `Manifest.stamp` does. */
+export function stampOf(stat: Stat): string {
+  return [
+    stat.dev,
+    stat.ino,
+    stat.mode,
+    stat.uid,
+    stat.gid,
+    stat.size,
+    stat.mtimeNs,
+    stat.ctimeNs,
+  ].join(':');
+}
+
+/** Gives the twelve permission bits. */
+export function permissionsOf(stat: Stat): number {
+  return Number(stat.mode) & PERMISSIONS;
+}
+
+/** Names what a special file is, for a person. */
+export function specialName(stat: Stat): string {
+  if (stat.isFIFO()) return 'a named pipe';
+  if (stat.isSocket()) return 'a socket';
+  if (stat.isBlockDevice() || stat.isCharacterDevice()) return 'a device';
+  return 'a special file';
+}
+
+const BIGINT = { bigint: true, throwIfNoEntry: false } as const;

@@ -1,0 +1,196 @@
+import fs from 'node:fs';
+import { isErrno } from '../core/problem.js';
+import {
+  type ByteString,
+  isWithin,
+  joinPath,
+  nameOf,
+  parentOf,
+  type RelPath,
+  ROOT,
+} from '../core/relpath.js';
+import { type NativePath, toNative } from './native-path.js';
+import { lstat } from './stat.js';
+
+/** A directory below the root that was reached without following any link. */
+export type Directory = {
+  readonly kind: 'directory';
+  /** Gives a path at which one of its names can be reached. */
+  readonly at: (name: ByteString) => NativePath;
+  /** Gives a path at which the directory itself can be listed. */
+  readonly self: NativePath;
+};
+
+/** What stands in the way of a directory. */
+export type NoDirectory =
+  | { readonly kind: 'missing'; readonly ancestors: readonly RelPath[] }
+  | { readonly kind: 'blocked'; readonly by: RelPath };
+
+/**
+ * Safe access to a tree: every parent is opened in turn as a directory and never through a link, and
+ * the last name is reached through that open directory.
+ *
+ * With `/proc/self/fd` (Linux) a parent that is swapped for a link meanwhile cannot lead outside, and
+ * paths may be of any length. Elsewhere all parents are looked at right before each access; the
+ * window that is left is named at {@link CheckedTree}. A checked prefix is never remembered by its
+ * string: what is kept are open directories.
+ */
+export interface Tree {
+  readonly root: ByteString;
+  /** Reaches a directory; only until the next call of this or another method. */
+  directory(path: RelPath): Directory | NoDirectory;
+  /** Forgets open directories: after some were deleted or made anew. */
+  reset(): void;
+  close(): void;
+}
+
+/** Opens a tree at its root's absolute path; throws where the root is no directory. */
+export function openTree(root: ByteString): Tree {
+  return hasDescriptorPaths() ? new AnchoredTree(root) : new CheckedTree(root);
+}
+
+/** A path in a tree together with the directory that holds it. */
+export type Spot =
+  | { readonly kind: 'spot'; readonly path: NativePath; readonly directory: Directory }
+  | NoDirectory;
+
+/** Reaches the place of a path; the root itself is reached by its own path. */
+export function spotOf(tree: Tree, path: RelPath): Spot {
+  if (path === '') {
+    const self = toNative(tree.root);
+    return { kind: 'spot', path: self, directory: { kind: 'directory', at: () => self, self } };
+  }
+  const directory = tree.directory(parentOf(path));
+  if (directory.kind !== 'directory') return directory;
+  return { kind: 'spot', path: directory.at(nameOf(path)), directory };
+}
+
+const O_DIRECTORY = fs.constants.O_DIRECTORY ?? 0;
+const O_NOFOLLOW = fs.constants.O_NOFOLLOW ?? 0;
+// include/uapi/asm-generic/fcntl.h; Node does not export it. A path descriptor needs no right to
+// read the directory, only to pass through it.
+const O_PATH = 0o10000000;
+
+let descriptorPaths: boolean | undefined;
+
+function hasDescriptorPaths(): boolean {
+  descriptorPaths ??=
+    process.platform === 'linux' && fs.existsSync('/proc/self/fd') && O_DIRECTORY !== 0;
+  return descriptorPaths;
+}
+
+class AnchoredTree implements Tree {
+  readonly root: ByteString;
+  readonly #rootFd: number;
+  #open: { readonly path: RelPath; readonly fd: number }[] = [];
+
+  constructor(root: ByteString) {
+    this.root = root;
+    // The root's own path is the user's: links above it are followed.
+    this.#rootFd = fs.openSync(toNative(root), O_PATH | O_DIRECTORY);
+  }
+
+  directory(path: RelPath): Directory | NoDirectory {
+    while (!isWithin(path, this.#top().path)) this.#pop();
+    for (;;) {
+      const top = this.#top();
+      if (top.path === path) return descriptorDirectory(top.fd);
+      const next = stepTowards(top.path, path);
+      const name = nameOf(next);
+      let fd: number;
+      try {
+        fd = fs.openSync(descriptorDirectory(top.fd).at(name), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+      } catch (error) {
+        if (isErrno(error, 'ENOENT')) return { kind: 'missing', ancestors: chain(next, path) };
+        if (isErrno(error, 'ENOTDIR', 'ELOOP')) return { kind: 'blocked', by: next };
+        throw error;
+      }
+      this.#open.push({ path: next, fd });
+    }
+  }
+
+  reset(): void {
+    while (this.#open.length > 0) this.#pop();
+  }
+
+  close(): void {
+    this.reset();
+    fs.closeSync(this.#rootFd);
+  }
+
+  #top(): { readonly path: RelPath; readonly fd: number } {
+    return this.#open.at(-1) ?? { path: ROOT, fd: this.#rootFd };
+  }
+
+  #pop(): void {
+    const top = this.#open.pop();
+    if (top !== undefined) fs.closeSync(top.fd);
+  }
+}
+
+function descriptorDirectory(fd: number): Directory {
+  const prefix = `/proc/self/fd/${fd}/`;
+  return { kind: 'directory', at: (name) => toNative(prefix + name), self: prefix };
+}
+
+/**
+ * The portable way.
+ *
+ * RACE: a parent may be swapped for a link between the look at it and the access; worst case one
+ * operation lands outside the root. Where the system has descriptors by path this class is not used.
+ */
+class CheckedTree implements Tree {
+  readonly root: ByteString;
+
+  constructor(root: ByteString) {
+    if (!fs.statSync(toNative(root)).isDirectory()) throw new Error('the root is no directory');
+    this.root = root;
+  }
+
+  directory(path: RelPath): Directory | NoDirectory {
+    const obstacle = this.#obstacle(path);
+    if (obstacle !== 'none') return obstacle;
+    const own = path === '' ? this.root : `${this.root}/${path}`;
+    return {
+      kind: 'directory',
+      at: (name) => {
+        const now = this.#obstacle(path);
+        if (now === 'none') return toNative(`${own}/${name}`);
+        throw Object.assign(new Error('a directory above was replaced'), { code: 'ENOTDIR' });
+      },
+      self: toNative(own),
+    };
+  }
+
+  reset(): void {}
+
+  close(): void {}
+
+  #obstacle(path: RelPath): NoDirectory | 'none' {
+    let at = ROOT;
+    while (at !== path) {
+      at = stepTowards(at, path);
+      const stat = lstat(toNative(`${this.root}/${at}`));
+      if (stat === 'absent') return { kind: 'missing', ancestors: chain(at, path) };
+      if (!stat.isDirectory()) return { kind: 'blocked', by: at };
+    }
+    return 'none';
+  }
+}
+
+/** Gives the path one part longer than `from` on the way to `to`. */
+function stepTowards(from: RelPath, to: RelPath): RelPath {
+  const start = from === '' ? 0 : from.length + 1;
+  const slash = to.indexOf('/', start);
+  return joinPath(from, to.slice(start, slash < 0 ? undefined : slash));
+}
+
+/** Lists the paths from `first` down to `last`. */
+function chain(first: RelPath, last: RelPath): RelPath[] {
+  const out = [first];
+  for (let at = first; at !== last; ) {
+    at = stepTowards(at, last);
+    out.push(at);
+  }
+  return out;
+}

@@ -1,0 +1,54 @@
+/**
+ * The library of preimage: open a turn around anything that changes files, see what it touched, put
+ * it back byte for byte.
+ *
+ * @packageDocumentation
+ */
+export {
+  type Change,
+  type ChangeCounts,
+  type ChangeKind,
+  changeKind,
+  countChanges,
+} from './core/change.js';
+export type { WorkStep } from './core/history.js';
+export type {
+  Absent,
+  Content,
+  DirectoryImage,
+  FileImage,
+  Image,
+  Sha256,
+  Skipped,
+  SymlinkImage,
+} from './core/image.js';
+export type { Outcome, OutcomeKind } from './core/plan.js';
+export { printable, printableText } from './core/printable.js';
+export { PreimageError, type ProblemCode } from './core/problem.js';
+export { type ByteString, fromText, type RelPath, toText } from './core/relpath.js';
+export { DEFAULT_MAX_FILE, type Rules } from './core/rules.js';
+export type { SquashedChange } from './core/squash.js';
+export { formatSize, parseSize } from './core/units.js';
+export type { ClosedStep } from './turn/close-step.js';
+export { closeTurn, type HookOptions, openHook } from './turn/hooks.js';
+export type { WhichWorkspace } from './turn/locate.js';
+export type { OpenedStep } from './turn/open-step.js';
+export type {
+  Timeline,
+  TurnReport,
+  TurnStatus,
+  TurnSummary,
+  WatchEvent,
+} from './turn/report.js';
+export type { RewindResult } from './turn/rewind.js';
+export { type CommandResult, runCommand } from './turn/run-command.js';
+export { type OpenTurn, type OpenTurnOptions, openTurn } from './turn/session.js';
+export type { RuleOptions } from './turn/settings.js';
+export { type Status, workspaceStatus } from './turn/status.js';
+export { openStore, type RewindRequest, type Store } from './turn/store.js';
+export {
+  type WatchCommandOptions,
+  type Watched,
+  watchCommand,
+  watchUntilSignal,
+} from './turn/watch-command.js';

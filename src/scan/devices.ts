@@ -1,0 +1,32 @@
+import type { ByteString } from '../core/relpath.js';
+import { probeClock } from '../files/probe.js';
+import { stampTrust } from '../files/stamps.js';
+
+/** What a scan knows of one file system that the workspace spans. */
+export type Device = {
+  /** Its clock before anything on it was read, ns; `none` where it could not be taken. */
+  readonly probe: bigint | 'none';
+  readonly stampsTrusted: boolean;
+};
+
+/** Probes each file system once, at the first directory of it that a scan meets. */
+export class Devices {
+  readonly #known = new Map<bigint, Device>();
+  readonly #fallbackDirectory: ByteString;
+
+  constructor(fallbackDirectory: ByteString) {
+    this.#fallbackDirectory = fallbackDirectory;
+  }
+
+  /** Gives what is known of a device; `directory` is on it, and nothing on it was read before. */
+  at(dev: bigint, directory: ByteString): Device {
+    const known = this.#known.get(dev);
+    if (known !== undefined) return known;
+    const device: Device = {
+      probe: probeClock(directory, this.#fallbackDirectory),
+      stampsTrusted: stampTrust(directory).kind === 'trusted',
+    };
+    this.#known.set(dev, device);
+    return device;
+  }
+}

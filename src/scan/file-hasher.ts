@@ -1,0 +1,160 @@
+import fs from 'node:fs';
+import { FLAG, KEY, type Manifest } from '../core/manifest.js';
+import type { ManifestBuilder } from '../core/manifest-builder.js';
+import { printable } from '../core/printable.js';
+import { isErrno } from '../core/problem.js';
+import type { RelPath } from '../core/relpath.js';
+import { decideTrust, isSettled, isSpotCheck } from '../core/trust.js';
+import { formatSize } from '../core/units.js';
+import type { NativePath } from '../files/native-path.js';
+import { readStable } from '../files/stable-read.js';
+import { type Stat, stampOf } from '../files/stat.js';
+import type { Device } from './devices.js';
+import { CHANGED_MEANWHILE } from './listing.js';
+import type { EarlyHash, ScanRequest } from './request.js';
+
+/** A file that was met on the walk and added to the manifest. */
+export type MetFile = {
+  readonly index: number;
+  /** Its index in the baseline, -1 where it is new. */
+  readonly previous: number;
+  readonly stat: Stat;
+  readonly device: Device;
+  readonly path: NativePath;
+  /** Builds its path below the root: only where it is needed. */
+  readonly relative: () => RelPath;
+};
+
+/** Gives each file of a walk its hash: the remembered one where it can be trusted, else a new one. */
+export class FileHasher {
+  readonly warnings: string[] = [];
+  hashedFiles = 0;
+  hashedBytes = 0;
+  /** Captured files and their bytes, read or not. */
+  files = 0;
+  bytes = 0;
+  /** Some row differs from the baseline in hash, flags or text. */
+  changed = false;
+  readonly #request: ScanRequest;
+  readonly #builder: ManifestBuilder;
+  readonly #volatileInodes: ReadonlySet<bigint>;
+
+  constructor(request: ScanRequest, builder: ManifestBuilder, volatileInodes: ReadonlySet<bigint>) {
+    this.#request = request;
+    this.#builder = builder;
+    this.#volatileInodes = volatileInodes;
+  }
+
+  hash(file: MetFile): void {
+    const { baseline, coverage } = this.#request;
+    const { maxFile } = coverage.rules;
+    if (maxFile > 0 && file.stat.size > maxFile) {
+      const size = formatSize(Number(file.stat.size));
+      this.#skip(file, `${size} is over the limit of ${formatSize(maxFile)}`);
+      return;
+    }
+    const previous = file.previous;
+    const known = baseline !== 'none' && previous >= 0 && !baseline.has(previous, FLAG.skipped);
+    const volatile = this.#volatileInodes.has(file.stat.ino);
+    const trust = decideTrust({
+      sameKey: known && this.#builder.sameKey(file.index, baseline, previous),
+      trusted: known && baseline.has(previous, FLAG.trusted),
+      stampsTrusted: file.device.stampsTrusted,
+      volatile,
+    });
+    if (trust === 'reuse' && known) {
+      if (isSpotCheck(file.index, this.#request.round)) this.#spotCheck(file, baseline);
+      else this.#reuse(file, baseline);
+      return;
+    }
+    if (volatile) syncFile(file.path);
+    else if (this.#useEarly(file)) return;
+    this.#read(file, volatile);
+  }
+
+  #reuse({ index, previous, stat }: MetFile, baseline: Manifest): void {
+    this.#builder.copyHash(index, baseline, previous);
+    this.#builder.setTrusted(index);
+    this.files += 1;
+    this.bytes += Number(stat.size);
+  }
+
+  #useEarly(file: MetFile): boolean {
+    if (this.#request.early.size === 0 || !file.device.stampsTrusted) return false;
+    const early: EarlyHash | undefined = this.#request.early.get(file.relative());
+    if (early === undefined || !early.settled || early.stamp !== stampOf(file.stat)) return false;
+    if (!this.#request.sink.has(early.sha256)) return false;
+    this.#builder.setHash(file.index, early.sha256);
+    this.#builder.setTrusted(file.index);
+    this.changed = true;
+    this.files += 1;
+    this.bytes += Number(file.stat.size);
+    return true;
+  }
+
+  #read(file: MetFile, volatile: boolean): void {
+    this.changed = true;
+    const result = readStable(file.path, this.#request.sink);
+    switch (result.kind) {
+      case 'gone':
+        this.#skip(file, CHANGED_MEANWHILE);
+        return;
+      case 'skipped':
+        this.#skip(file, result.reason);
+        return;
+      case 'read':
+        this.#builder.setKey(file.index, result.stat);
+        this.#builder.setHash(file.index, result.sha256);
+        if (!volatile && isSettled(result.stat.ctimeNs, file.device.probe)) {
+          this.#builder.setTrusted(file.index);
+        }
+        this.files += 1;
+        this.bytes += Number(result.stat.size);
+        this.hashedFiles += 1;
+        this.hashedBytes += Number(result.stat.size);
+        return;
+    }
+  }
+
+  /** Hashes what is trusted. A difference is a hole in the trust rule, and must be told. */
+  #spotCheck(file: MetFile, baseline: Manifest): void {
+    const result = readStable(file.path, this.#request.sink);
+    const same = result.kind === 'read' && result.sha256 === baseline.sha256(file.previous);
+    // A file that is being written right now has another key: that is no hole.
+    const moved = result.kind !== 'read' || stampOf(result.stat) !== stampOf(file.stat);
+    if (same) {
+      this.#reuse(file, baseline);
+      return;
+    }
+    if (!moved) {
+      this.warnings.push(
+        `${printable(file.relative())} changed without any of its stamps moving ` +
+          `(${new Date(Number(baseline.key(file.previous, KEY.ctime) / 1_000_000n)).toISOString()}). ` +
+          'Its earlier bytes may not be restorable; please report this.',
+      );
+    }
+    this.#read(file, false);
+  }
+
+  #skip({ index, previous }: MetFile, reason: string): void {
+    const { baseline } = this.#request;
+    this.#builder.setSkipped(index, reason);
+    const known = baseline !== 'none' && previous >= 0 && baseline.has(previous, FLAG.skipped);
+    if (!known || baseline.text(previous) !== reason) this.changed = true;
+  }
+}
+
+/** Writes dirty pages of a mapping out, so that the next store into it moves the stamps again. */
+function syncFile(path: NativePath): void {
+  try {
+    const fd = fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_NOFOLLOW ?? 0));
+    try {
+      fs.fsyncSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch (error) {
+    // Whatever hinders it hinders the reading as well, and is told there.
+    if (!isErrno(error, 'ENOENT', 'ELOOP', 'EACCES', 'EPERM', 'EINVAL', 'EROFS')) throw error;
+  }
+}

@@ -1,0 +1,47 @@
+import type { ContentSink } from '../core/content-sink.js';
+import type { Sha256 } from '../core/image.js';
+import type { Manifest } from '../core/manifest.js';
+import type { ByteString, RelPath } from '../core/relpath.js';
+import type { Coverage } from '../core/rules.js';
+
+/** What a scan is asked. */
+export type ScanRequest = {
+  /** Absolute real path of the root. */
+  readonly root: ByteString;
+  /** The store's directory: never scanned, and where the clock is probed if the root cannot be. */
+  readonly store: ByteString;
+  readonly coverage: Coverage;
+  readonly sink: ContentSink;
+  /** What was known before: its hashes are reused as far as they can be trusted. */
+  readonly baseline: Manifest | 'none';
+  /** Directories covered (or left out) in the baseline stay so, whatever marks came or went. */
+  readonly keepCoverage: boolean;
+  /** Hashes made while a command ran. */
+  readonly early: ReadonlyMap<RelPath, EarlyHash>;
+  /** Numbers this scan: chooses which trusted entries are hashed all the same. */
+  readonly round: number;
+  /** Gives the numbers of the packs, asked once the last content is in. */
+  readonly packs: () => readonly number[];
+  readonly onProgress: (progress: ScanProgress) => void;
+};
+
+/** A hash made before the scan; it counts only if the file's stat key still stands. */
+export type EarlyHash = {
+  readonly stamp: string;
+  readonly sha256: Sha256;
+  /** Its ctime lay before the probe that was taken before it was read. */
+  readonly settled: boolean;
+};
+
+/** How far a scan is. */
+export type ScanProgress = { readonly entries: number; readonly bytes: number };
+
+/** What came of a scan. */
+export type ScanResult = {
+  /** The baseline itself where nothing at all differs from it. */
+  readonly manifest: Manifest;
+  /** Faults that must be told: a trusted hash that was wrong. */
+  readonly warnings: readonly string[];
+  readonly hashedFiles: number;
+  readonly hashedBytes: number;
+};

@@ -1,0 +1,24 @@
+import { sharedWritableInodes } from '../files/mappings.js';
+import { openTree } from '../files/tree.js';
+import { Devices } from './devices.js';
+import type { ScanRequest, ScanResult } from './request.js';
+import { Walk } from './walk.js';
+
+/**
+ * Looks at every path of a workspace and gives its manifest; bytes that are not in the sink yet go
+ * there. Trouble with one path is data in the manifest; only trouble with the root is thrown.
+ */
+export function scanTree(request: ScanRequest): ScanResult {
+  const tree = openTree(request.root);
+  try {
+    const walk = new Walk({
+      request,
+      tree,
+      devices: new Devices(request.store),
+      volatileInodes: sharedWritableInodes().inodes,
+    });
+    return walk.run();
+  } finally {
+    tree.close();
+  }
+}

@@ -1,0 +1,66 @@
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import { join } from 'node:path';
+import type { Manifest } from '../core/manifest.js';
+import { decodeManifest, encodeManifest } from '../core/manifest-codec.js';
+import { isErrno, PreimageError } from '../core/problem.js';
+import { writeDurably } from '../files/durable.js';
+
+/** Writes a manifest durably under the hash of its bytes and gives that hash. */
+export function writeManifest(directory: string, manifest: Manifest): string {
+  const runs = encodeManifest(manifest);
+  const hash = crypto.createHash('sha256');
+  for (const run of runs) hash.update(run);
+  const id = hash.digest('hex');
+  const path = join(directory, id);
+  if (!fs.existsSync(path)) writeDurably(path, runs);
+  return id;
+}
+
+/** Loads a manifest and checks it against its name; `missing` where there is none. */
+export function readManifest(directory: string, id: string): Manifest | 'missing' {
+  const path = join(directory, id);
+  let fd: number;
+  try {
+    fd = fs.openSync(path, 'r');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return 'missing';
+    throw error;
+  }
+  try {
+    const size = fs.fstatSync(fd).size;
+    // A buffer of its own, so that the columns of 64-bit fields are aligned in it.
+    const file = new ArrayBuffer(size);
+    const bytes = Buffer.from(file);
+    let done = 0;
+    while (done < size) {
+      const count = fs.readSync(fd, bytes, done, size - done, done);
+      if (count === 0) break;
+      done += count;
+    }
+    if (crypto.hash('sha256', bytes, 'hex') !== id) {
+      throw new PreimageError('damaged', `The manifest ${path} is not what was written.`);
+    }
+    return decodeManifest(file);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new PreimageError('damaged', `The manifest ${path} cannot be read: ${error.message}.`);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** Removes manifests that nobody names, but none that is younger than an hour: see the race. */
+export function sweepManifests(directory: string, named: ReadonlySet<string>): void {
+  for (const name of fs.readdirSync(directory)) {
+    if (named.has(name)) continue;
+    const path = join(directory, name);
+    // RACE: a step that is just opening has written its manifest and not yet named it in the log.
+    // Deleting only old ones leaves it an hour.
+    const stat = fs.statSync(path, { throwIfNoEntry: false });
+    if (stat !== undefined && Date.now() - stat.mtimeMs > GRACE_MS)
+      fs.rmSync(path, { force: true });
+  }
+}
+
+const GRACE_MS = 60 * 60 * 1000;

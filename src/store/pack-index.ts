@@ -1,0 +1,143 @@
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import { join } from 'node:path';
+import type { Sha256 } from '../core/image.js';
+import { isErrno } from '../core/problem.js';
+import { PRIVATE_FILE, writeAll } from '../files/durable.js';
+import { HEADER_BYTES, readHeader } from './pack-format.js';
+
+/** Where a content starts in its pack, in bytes. */
+export type IndexEntry = { readonly sha256: Sha256; readonly offset: number };
+
+/** Finds contents in one pack. */
+export type PackIndex = {
+  readonly count: number;
+  /** Gives the offset of a content's record, -1 where the pack does not hold it. */
+  readonly find: (sha256: Sha256) => number;
+  /** Lists all contents with their offsets. */
+  readonly entries: () => IndexEntry[];
+};
+
+/**
+ * Writes the index of a sealed pack: magic, count, length of the pack, 256 running counts by first
+ * byte, sorted hashes, offsets (64-bit), SHA-256 of all that. It can be rebuilt, so it is not synced.
+ */
+export function writePackIndex(
+  directory: string,
+  pack: number,
+  entries: readonly IndexEntry[],
+  packLength: number,
+): void {
+  const bytes = encode(entries, packLength);
+  const path = indexPath(directory, pack);
+  const temporary = `${path}.tmp`;
+  const fd = fs.openSync(temporary, 'w', PRIVATE_FILE);
+  try {
+    writeAll(fd, bytes);
+  } finally {
+    fs.closeSync(fd);
+  }
+  fs.renameSync(temporary, path);
+}
+
+/**
+ * Loads a pack's index; where it is missing or damaged, walks the pack's records instead. Such a pack
+ * may have a live writer: what follows its last whole record is no damage.
+ */
+export function loadPackIndex(directory: string, pack: number, packFd: number): PackIndex {
+  let bytes: Buffer;
+  try {
+    bytes = fs.readFileSync(indexPath(directory, pack));
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error;
+    return walkPack(packFd);
+  }
+  return decode(bytes) ?? walkPack(packFd);
+}
+
+/** Names an index's file. */
+export function indexPath(directory: string, pack: number): string {
+  return join(directory, `${String(pack).padStart(8, '0')}.idx`);
+}
+
+const MAGIC = 'PREIMG-I';
+const FANOUT_AT = 24;
+const HASHES_AT = FANOUT_AT + 256 * 4;
+const HASH = 32;
+const OFFSET = 8;
+
+function encode(entries: readonly IndexEntry[], packLength: number): Buffer {
+  const sorted = [...entries].sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1));
+  const bytes = Buffer.alloc(HASHES_AT + sorted.length * (HASH + OFFSET) + HASH);
+  bytes.write(MAGIC, 'latin1');
+  bytes.writeUInt32LE(sorted.length, 8);
+  bytes.writeBigUInt64LE(BigInt(packLength), 16);
+  const offsetsAt = HASHES_AT + sorted.length * HASH;
+  const counts = new Uint32Array(256);
+  sorted.forEach(({ sha256, offset }, i) => {
+    bytes.write(sha256, HASHES_AT + i * HASH, HASH, 'hex');
+    bytes.writeBigUInt64LE(BigInt(offset), offsetsAt + i * OFFSET);
+    const first = Number.parseInt(sha256.slice(0, 2), 16);
+    counts[first] = (counts[first] ?? 0) + 1;
+  });
+  let running = 0;
+  counts.forEach((count, first) => {
+    running += count;
+    bytes.writeUInt32LE(running, FANOUT_AT + first * 4);
+  });
+  const end = bytes.length - HASH;
+  bytes.set(crypto.createHash('sha256').update(bytes.subarray(0, end)).digest(), end);
+  return bytes;
+}
+
+function decode(bytes: Buffer): PackIndex | undefined {
+  if (bytes.length < HASHES_AT + HASH || bytes.toString('latin1', 0, 8) !== MAGIC) return undefined;
+  const count = bytes.readUInt32LE(8);
+  const end = HASHES_AT + count * (HASH + OFFSET);
+  if (bytes.length !== end + HASH) return undefined;
+  const sum = crypto.createHash('sha256').update(bytes.subarray(0, end)).digest();
+  if (!sum.equals(bytes.subarray(end))) return undefined;
+  const offsetsAt = HASHES_AT + count * HASH;
+  const offsetOf = (i: number): number => Number(bytes.readBigUInt64LE(offsetsAt + i * OFFSET));
+  return {
+    count,
+    find: (sha256) => {
+      const wanted = Buffer.from(sha256, 'hex');
+      const first = wanted[0] ?? 0;
+      let low = first === 0 ? 0 : bytes.readUInt32LE(FANOUT_AT + (first - 1) * 4);
+      let high = bytes.readUInt32LE(FANOUT_AT + first * 4);
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        const at = HASHES_AT + middle * HASH;
+        const order = bytes.compare(wanted, 0, HASH, at, at + HASH);
+        if (order === 0) return offsetOf(middle);
+        if (order < 0) low = middle + 1;
+        else high = middle;
+      }
+      return -1;
+    },
+    entries: () =>
+      Array.from({ length: count }, (_, i) => ({
+        sha256: bytes.toString('hex', HASHES_AT + i * HASH, HASHES_AT + (i + 1) * HASH),
+        offset: offsetOf(i),
+      })),
+  };
+}
+
+function walkPack(fd: number): PackIndex {
+  const found = new Map<Sha256, number>();
+  const header = Buffer.alloc(HEADER_BYTES);
+  const size = fs.fstatSync(fd).size;
+  for (let offset = 0; offset + HEADER_BYTES <= size; ) {
+    fs.readSync(fd, header, 0, HEADER_BYTES, offset);
+    const record = readHeader(header, 0);
+    if (record === 'invalid' || offset + HEADER_BYTES + record.storedLength > size) break;
+    found.set(record.sha256, offset);
+    offset += HEADER_BYTES + record.storedLength;
+  }
+  return {
+    count: found.size,
+    find: (sha256) => found.get(sha256) ?? -1,
+    entries: () => [...found].map(([sha256, offset]) => ({ sha256, offset })),
+  };
+}

@@ -1,0 +1,176 @@
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import { join } from 'node:path';
+import type { ContentSink, ContentStream } from '../core/content-sink.js';
+import type { Sha256 } from '../core/image.js';
+import { isErrno } from '../core/problem.js';
+import { PRIVATE_FILE, syncDirectory, writeAll } from '../files/durable.js';
+import { CODEC, HEADER_BYTES, writeHeader } from './pack-format.js';
+import { type IndexEntry, writePackIndex } from './pack-index.js';
+
+/** Records up to this many bytes are gathered before they are written. */
+const BUFFER_BYTES = 1024 * 1024;
+
+/**
+ * Appends contents to a pack of its own: one writer a pack, so no lock is needed. The file is made at
+ * the first content; a writer that gets none leaves nothing behind.
+ */
+export class PackWriter implements ContentSink {
+  readonly #directory: string;
+  readonly #known: (sha256: Sha256) => boolean;
+  readonly #entries = new Map<Sha256, IndexEntry>();
+  readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  #buffered = 0;
+  #file: { readonly fd: number; readonly number: number } | undefined;
+  /** Bytes of the file that are written, the buffer not counted. */
+  #length = 0;
+
+  /** `known` tells which contents other packs hold already. */
+  constructor(directory: string, known: (sha256: Sha256) => boolean) {
+    this.#directory = directory;
+    this.#known = known;
+  }
+
+  /** Number of the pack, `none` while nothing was written. */
+  get number(): number | 'none' {
+    return this.#file?.number ?? 'none';
+  }
+
+  has(sha256: Sha256): boolean {
+    return this.#entries.has(sha256) || this.#known(sha256);
+  }
+
+  put(sha256: Sha256, bytes: Uint8Array): void {
+    const total = HEADER_BYTES + bytes.length;
+    if (this.#buffered + total > BUFFER_BYTES) this.#flush();
+    const offset = this.#length + this.#buffered;
+    writeHeader(this.#buffer, this.#buffered, headerFor(sha256, bytes.length));
+    this.#buffered += HEADER_BYTES;
+    if (total > BUFFER_BYTES) {
+      this.#flush();
+      this.#write(bytes);
+    } else {
+      this.#buffer.set(bytes, this.#buffered);
+      this.#buffered += bytes.length;
+    }
+    this.#entries.set(sha256, { sha256, offset });
+  }
+
+  /** Puts bytes whose hash is not known yet and gives it. */
+  add(bytes: Uint8Array): Sha256 {
+    const sha256 = crypto.hash('sha256', bytes, 'hex');
+    if (!this.has(sha256)) this.put(sha256, bytes);
+    return sha256;
+  }
+
+  stream(): ContentStream {
+    this.#flush();
+    const offset = this.#length;
+    this.#write(new Uint8Array(HEADER_BYTES));
+    const start = this.#length;
+    return {
+      write: (bytes) => {
+        this.#write(bytes);
+      },
+      commit: (sha256) => {
+        const header = Buffer.alloc(HEADER_BYTES);
+        writeHeader(header, 0, headerFor(sha256, this.#length - start));
+        writeAll(this.#descriptor(), header, offset);
+        this.#entries.set(sha256, { sha256, offset });
+      },
+      abort: () => {
+        fs.ftruncateSync(this.#descriptor(), offset);
+        this.#length = offset;
+      },
+    };
+  }
+
+  /** Hands everything to the system, without waiting for the disk. */
+  flush(): void {
+    this.#flush();
+  }
+
+  /** Makes all contents durable: to be called before anything names them. */
+  sync(): void {
+    this.#flush();
+    if (this.#file === undefined) return;
+    fs.fdatasyncSync(this.#file.fd);
+    syncDirectory(this.#directory);
+  }
+
+  /** Ends the pack and writes its index. */
+  close(): void {
+    this.#flush();
+    if (this.#file === undefined) return;
+    fs.closeSync(this.#file.fd);
+    writePackIndex(this.#directory, this.#file.number, [...this.#entries.values()], this.#length);
+    this.#file = undefined;
+  }
+
+  /** Ends the pack and removes it: nothing may name its contents. */
+  discard(): void {
+    if (this.#file === undefined) return;
+    fs.closeSync(this.#file.fd);
+    fs.rmSync(packPath(this.#directory, this.#file.number), { force: true });
+    this.#file = undefined;
+  }
+
+  #flush(): void {
+    if (this.#buffered === 0) return;
+    const bytes = this.#buffer.subarray(0, this.#buffered);
+    this.#buffered = 0;
+    this.#write(bytes);
+  }
+
+  #write(bytes: Uint8Array): void {
+    // Always at a known place: after a failed write what follows does not land behind a torn piece.
+    writeAll(this.#descriptor(), bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  #descriptor(): number {
+    this.#file ??= createPack(this.#directory);
+    return this.#file.fd;
+  }
+}
+
+/** Makes durable what another writer, dead or alive, has appended to its pack. */
+export function syncPack(directory: string, number: number): void {
+  const fd = fs.openSync(packPath(directory, number), 'r+');
+  try {
+    fs.fdatasyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+  syncDirectory(directory);
+}
+
+/** Names a pack's file. */
+export function packPath(directory: string, number: number): string {
+  return join(directory, `${String(number).padStart(8, '0')}.pack`);
+}
+
+/** Lists the numbers of the packs in a directory, lowest first. */
+export function listPacks(directory: string): number[] {
+  return fs
+    .readdirSync(directory)
+    .flatMap((name) => {
+      const match = /^(\d{8})\.pack$/.exec(name);
+      return match === null ? [] : [Number(match[1])];
+    })
+    .sort((a, b) => a - b);
+}
+
+function headerFor(sha256: Sha256, length: number): Parameters<typeof writeHeader>[2] {
+  return { sha256, codec: CODEC.raw, rawLength: length, storedLength: length };
+}
+
+function createPack(directory: string): { readonly fd: number; readonly number: number } {
+  for (let number = (listPacks(directory).at(-1) ?? 0) + 1; ; number++) {
+    try {
+      return { fd: fs.openSync(packPath(directory, number), 'wx+', PRIVATE_FILE), number };
+    } catch (error) {
+      if (!isErrno(error, 'EEXIST')) throw error;
+    }
+  }
+}

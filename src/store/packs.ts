@@ -1,0 +1,128 @@
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import type { Sha256 } from '../core/image.js';
+import { isErrno, PreimageError } from '../core/problem.js';
+import { CODEC, HEADER_BYTES, readHeader } from './pack-format.js';
+import { loadPackIndex, type PackIndex } from './pack-index.js';
+import { listPacks, packPath } from './pack-writer.js';
+
+/** Reads contents from all packs of a store. Each read is checked against its hash. */
+export class Packs {
+  readonly #directory: string;
+  readonly #open = new Map<number, { readonly fd: number; readonly index: PackIndex }>();
+  #listed = false;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Reports whether a content is in a pack; does not look for packs that came since the last call. */
+  has(sha256: Sha256): boolean {
+    if (!this.#listed) this.refresh();
+    return this.#find(sha256) !== 'missing';
+  }
+
+  /** Gives the numbers of the packs. */
+  numbers(): number[] {
+    return listPacks(this.#directory);
+  }
+
+  /** Reads a whole content. Throws `damaged` where it is missing or its bytes are not what they were. */
+  read(sha256: Sha256): Buffer {
+    const { fd, offset } = this.#place(sha256);
+    const header = this.#header(fd, offset, sha256);
+    const bytes = Buffer.allocUnsafeSlow(header.rawLength);
+    let done = 0;
+    while (done < bytes.length) {
+      const count = fs.readSync(fd, bytes, done, bytes.length - done, offset + HEADER_BYTES + done);
+      if (count === 0) throw damaged(sha256, 'it is cut off');
+      done += count;
+    }
+    if (crypto.hash('sha256', bytes, 'hex') !== sha256) throw damaged(sha256, 'its bytes changed');
+    return bytes;
+  }
+
+  /**
+   * Hands a content on piece by piece; the whole is checked before this returns, so what was written
+   * from the pieces must not be used where it throws.
+   */
+  copy(sha256: Sha256, write: (piece: Uint8Array) => void): void {
+    const { fd, offset } = this.#place(sha256);
+    const { rawLength } = this.#header(fd, offset, sha256);
+    if (rawLength <= PIECE_BYTES) {
+      write(this.read(sha256));
+      return;
+    }
+    const hash = crypto.createHash('sha256');
+    const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+    for (let done = 0; done < rawLength; ) {
+      const want = Math.min(PIECE_BYTES, rawLength - done);
+      const count = fs.readSync(fd, piece, 0, want, offset + HEADER_BYTES + done);
+      if (count === 0) throw damaged(sha256, 'it is cut off');
+      hash.update(piece.subarray(0, count));
+      write(piece.subarray(0, count));
+      done += count;
+    }
+    if (hash.digest('hex') !== sha256) throw damaged(sha256, 'its bytes changed');
+  }
+
+  /** Looks for packs that came since. */
+  refresh(): void {
+    this.#listed = true;
+    for (const number of listPacks(this.#directory)) {
+      if (this.#open.has(number)) continue;
+      try {
+        const fd = fs.openSync(packPath(this.#directory, number), 'r');
+        this.#open.set(number, { fd, index: loadPackIndex(this.#directory, number, fd) });
+      } catch (error) {
+        // RACE: a writer that had nothing to keep removed its pack after we listed it.
+        if (!isErrno(error, 'ENOENT')) throw error;
+      }
+    }
+  }
+
+  close(): void {
+    for (const { fd } of this.#open.values()) fs.closeSync(fd);
+    this.#open.clear();
+    this.#listed = false;
+  }
+
+  #find(sha256: Sha256): { readonly fd: number; readonly offset: number } | 'missing' {
+    for (const { fd, index } of this.#open.values()) {
+      const offset = index.find(sha256);
+      if (offset >= 0) return { fd, offset };
+    }
+    return 'missing';
+  }
+
+  #place(sha256: Sha256): { readonly fd: number; readonly offset: number } {
+    if (!this.#listed) this.refresh();
+    let place = this.#find(sha256);
+    if (place === 'missing') {
+      // Packs that were still being written when they were indexed know more now.
+      this.close();
+      this.refresh();
+      place = this.#find(sha256);
+    }
+    if (place === 'missing') throw damaged(sha256, 'it is in no pack');
+    return place;
+  }
+
+  #header(fd: number, offset: number, sha256: Sha256): { readonly rawLength: number } {
+    const bytes = Buffer.alloc(HEADER_BYTES);
+    fs.readSync(fd, bytes, 0, HEADER_BYTES, offset);
+    const header = readHeader(bytes, 0);
+    if (header === 'invalid' || header.sha256 !== sha256 || header.codec !== CODEC.raw) {
+      throw damaged(sha256, 'its record is not readable');
+    }
+    return header;
+  }
+}
+
+const PIECE_BYTES = 4 * 1024 * 1024;
+
+function damaged(sha256: Sha256, what: string): PreimageError {
+  return new PreimageError('damaged', `The store has lost the content ${sha256}: ${what}.`, {
+    hint: 'Nothing was changed. Other paths of the turn can still be rewound by naming them.',
+  });
+}

@@ -1,0 +1,172 @@
+import type { Change } from '../core/change.js';
+import { diffManifests } from '../core/diff.js';
+import type { WorkStep } from '../core/history.js';
+import type { Manifest } from '../core/manifest.js';
+import { PreimageError } from '../core/problem.js';
+import type { CloseRecord } from '../core/records.js';
+import { type RelPath, toText } from '../core/relpath.js';
+import { openTree } from '../files/tree.js';
+import type { EarlyHash, ScanProgress } from '../scan/request.js';
+import { storeChanges, writeDetail } from '../store/details.js';
+import { readManifest, sweepManifests } from '../store/manifests.js';
+import { PackWriter, syncPack } from '../store/pack-writer.js';
+import { SpoolReader } from '../store/spool.js';
+import { coveredBy } from '../watch/reduce.js';
+import { judgeTimeline, MAX_EVENTS } from '../watch/timeline.js';
+import type { WatchEvent } from '../watch/watcher.js';
+import { readCaptures, withCaptures } from './captures.js';
+import { type Control, controlOf, EarlyLineSchema, removeControl } from './control.js';
+import { HostReader } from './host-client.js';
+import { scanIntoStore } from './scan-into-store.js';
+import { encodeEvents } from './timeline-events.js';
+import type { Workspace } from './workspace.js';
+
+/** How a step is to be closed. */
+export type CloseOptions = {
+  /** The command's own code, `none` where there was no command or it is not known. */
+  readonly exitCode: number | 'none';
+  /** The step is closed by somebody else after its process died. */
+  readonly recovered: boolean;
+  readonly onProgress: (progress: ScanProgress) => void;
+};
+
+/** A step that is closed: what changed in it. */
+export type ClosedStep = {
+  readonly record: CloseRecord;
+  readonly changes: readonly Change[];
+};
+
+/**
+ * Closes a step: scans, finds exactly what changed since it opened, makes the post-images durable and
+ * writes the checkpoint into the log. `gone` where another process closed it meanwhile.
+ */
+export async function closeStep(
+  workspace: Workspace,
+  step: WorkStep,
+  options: CloseOptions,
+): Promise<ClosedStep | 'gone'> {
+  const { open } = step;
+  const { layout } = workspace;
+  const opened = readManifest(layout.manifests, open.manifest);
+  if (opened === 'missing') {
+    throw new PreimageError(
+      'damaged',
+      `The manifest of step ${step.id} is missing from the store.`,
+    );
+  }
+  const control = controlOf(layout, open.control);
+  const host = new HostReader(control);
+  host.update();
+  host.writeCookie(CLOSING);
+  const scanned = scanIntoStore(workspace, {
+    rules: open.rules,
+    baseline: { id: open.manifest, manifest: opened },
+    keepCoverage: true,
+    early: readEarly(workspace, control),
+    round: step.id,
+    onProgress: options.onProgress,
+  });
+  const changes = addCaptures(workspace, control, {
+    opened,
+    changes: diffManifests(opened, scanned.manifest),
+  });
+  const cookieSeen = await host.cookie(CLOSING);
+  const timeline = judge(workspace, step, { host, cookieSeen, changes });
+  host.end();
+  const ref = storeChanges(layout.details, changes);
+  const record: CloseRecord = {
+    type: 'close',
+    step: step.id,
+    at: new Date().toISOString(),
+    recovered: options.recovered,
+    exitCode: options.exitCode === 'none' ? null : options.exitCode,
+    changes: ref.kind === 'inline' ? { kind: 'inline', changes: [...changes] } : { ...ref },
+    manifest: scanned.id,
+    timeline,
+    unsettled: [],
+    warnings: [...scanned.warnings],
+  };
+  const named = new Set<string>([scanned.id]);
+  const written = workspace.append(({ history }) => {
+    const now = history.steps.find(({ id }) => id === step.id);
+    if (now?.end.kind !== 'open') return 'nothing';
+    for (const other of history.steps) {
+      if (other.kind === 'work' && other.end.kind === 'open') named.add(other.open.manifest);
+    }
+    return record;
+  });
+  removeControl(control);
+  if (written === 'nothing') return 'gone';
+  sweepManifests(layout.manifests, named);
+  return { record, changes };
+}
+
+const CLOSING = 'closing';
+
+/** Reads the hashes that the host made, and makes the bytes that they name durable. */
+function readEarly({ layout, packs }: Workspace, control: Control): Map<RelPath, EarlyHash> {
+  const early = new Map<RelPath, EarlyHash>();
+  const named = new Set<number>();
+  for (const line of new SpoolReader(control.early, EarlyLineSchema).read()) {
+    const { path, stamp, sha256, settled, pack } = line;
+    early.set(path, { stamp, sha256, settled });
+    if (pack !== 0) named.add(pack);
+  }
+  for (const pack of named) syncPack(layout.packs, pack);
+  if (named.size > 0) packs.refresh();
+  return early;
+}
+
+function addCaptures(
+  { layout, packs, root }: Workspace,
+  control: Control,
+  { opened, changes }: { readonly opened: Manifest; readonly changes: readonly Change[] },
+): readonly Change[] {
+  const captures = readCaptures(control);
+  if (captures.size === 0) return changes;
+  const writer = new PackWriter(layout.packs, (sha256) => packs.has(sha256));
+  const tree = openTree(root);
+  try {
+    const merged = withCaptures(changes, captures, { opened, tree, writer });
+    writer.sync();
+    writer.close();
+    return merged;
+  } finally {
+    tree.close();
+  }
+}
+
+function judge(
+  { layout }: Workspace,
+  { open }: WorkStep,
+  seen: {
+    readonly host: HostReader;
+    readonly cookieSeen: boolean;
+    readonly changes: readonly Change[];
+  },
+): CloseRecord['timeline'] {
+  const { host, cookieSeen, changes } = seen;
+  const events: readonly WatchEvent[] = host.events;
+  const covered = coveredBy(events);
+  const uncovered = changes
+    .map(({ path }) => toText(path).text)
+    .filter((path) => path !== '' && !covered(path));
+  const watcher = host.verdict();
+  const judgement = judgeTimeline({
+    watcher: open.watcher === 'none' && host.fate === 'starting' ? NOT_WATCHED : watcher,
+    ready: open.watcher !== 'none',
+    troubles: host.troubles,
+    cookieSeen,
+    eventCount: events.length,
+    uncovered,
+  });
+  const kept = events.slice(0, MAX_EVENTS);
+  return {
+    complete: judgement.complete,
+    reason: judgement.complete ? '' : judgement.reason,
+    watcher: watcher.kind === 'watched' ? watcher.backend : open.watcher,
+    events: kept.length === 0 ? null : writeDetail(layout.details, encodeEvents(kept)),
+  };
+}
+
+const NOT_WATCHED = { kind: 'scan-only', reason: 'no watcher was asked for' } as const;

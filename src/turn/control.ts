@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import type { Image } from '../core/image.js';
+import { decodeImage, encodeBytes, imageToJson, ProcessIdentitySchema } from '../core/records.js';
+import { isRelPath, type RelPath } from '../core/relpath.js';
+import { makePrivateDirectory } from '../files/durable.js';
+import type { EarlyHash } from '../scan/request.js';
+import type { StoreLayout } from '../store/layout.js';
+
+/** Files of one open step, in a directory of its own below the store's control directory. */
+export type Control = {
+  readonly token: string;
+  readonly directory: string;
+  /** Cookies are written here; the host watches it. */
+  readonly cookies: string;
+  /** What the watcher host says, in order: see {@link HostLineSchema}. */
+  readonly events: string;
+  /** Hashes made while the command runs: see {@link EarlyLineSchema}. */
+  readonly early: string;
+  /** Pre-images that were asked for by path: see {@link CaptureLineSchema}. */
+  readonly captures: string;
+};
+
+/** Makes the control directory of a step that is about to open. */
+export function makeControl(layout: StoreLayout): Control {
+  const control = controlOf(layout, `${process.pid}-${randomBytes(6).toString('hex')}`);
+  makePrivateDirectory(control.cookies);
+  return control;
+}
+
+/** Names the control files of a step. */
+export function controlOf(layout: StoreLayout, token: string): Control {
+  const directory = join(layout.control, token);
+  return {
+    token,
+    directory,
+    cookies: join(directory, 'cookies'),
+    events: join(directory, 'events'),
+    early: join(directory, 'early'),
+    captures: join(directory, 'captures'),
+  };
+}
+
+/** Removes a step's control directory: its host sees that and ends itself. */
+export function removeControl(control: Control): void {
+  fs.rmSync(control.directory, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** A line of the watcher host. */
+export const HostLineSchema = v.variant('t', [
+  v.object({ t: v.literal('host'), identity: ProcessIdentitySchema }),
+  v.object({ t: v.literal('ready'), watcher: v.picklist(['parcel', 'chokidar']) }),
+  v.object({ t: v.literal('scan-only'), reason: v.string() }),
+  v.object({ t: v.literal('trouble'), reason: v.string() }),
+  v.object({ t: v.literal('cookie'), name: v.string() }),
+  v.object({
+    t: v.literal('event'),
+    at: v.number(),
+    event: v.picklist(['create', 'update', 'delete']),
+    path: v.string(),
+  }),
+]);
+
+/** What the watcher host says. */
+export type HostLine = v.InferOutput<typeof HostLineSchema>;
+
+const Path = v.pipe(
+  v.union([v.string(), v.object({ b64: v.string() })]),
+  v.transform((value) =>
+    typeof value === 'string'
+      ? Buffer.from(value, 'utf8').toString('latin1')
+      : Buffer.from(value.b64, 'base64').toString('latin1'),
+  ),
+  v.custom<RelPath>((value) => typeof value === 'string' && isRelPath(value)),
+);
+
+/** A hash that was made while the command ran, and the pack that its bytes went to. */
+export const EarlyLineSchema = v.object({
+  path: Path,
+  stamp: v.string(),
+  sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
+  settled: v.boolean(),
+  pack: v.number(),
+});
+
+/** Writes a line for {@link EarlyLineSchema}; `pack` 0 where the bytes were safe already. */
+export function earlyLine(path: RelPath, early: EarlyHash, pack: number): unknown {
+  return { path: encodeBytes(path), ...early, pack };
+}
+
+/** A pre-image that was asked for by path. */
+export const CaptureLineSchema = v.pipe(
+  v.object({ path: Path, image: v.unknown() }),
+  v.transform(({ path, image }) => ({ path, image: decodeImage(image) })),
+);
+
+/** Writes a line for {@link CaptureLineSchema}. */
+export function captureLine(path: RelPath, image: Image): unknown {
+  return { path: encodeBytes(path), image: imageToJson(image) };
+}

@@ -1,0 +1,26 @@
+import * as v from 'valibot';
+import { ProcessIdentitySchema } from '../core/records.js';
+
+const HostTaskSchema = v.object({
+  store: v.string(),
+  token: v.string(),
+  rules: v.object({
+    include: v.array(v.string()),
+    exclude: v.array(v.string()),
+    maxFile: v.number(),
+  }),
+  entries: v.number(),
+  stampsTrusted: v.boolean(),
+  /** Ends with this process, where there is one that waits for the step. */
+  owner: v.nullable(ProcessIdentitySchema),
+  prefer: v.nullable(v.picklist(['parcel', 'chokidar'])),
+});
+
+/** What the host is told. */
+export type HostTask = v.InferOutput<typeof HostTaskSchema>;
+
+/** Reads a task from the host's command line. */
+export function decodeHostTask(json: string): HostTask | 'invalid' {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), HostTaskSchema), json);
+  return parsed.success ? parsed.output : 'invalid';
+}

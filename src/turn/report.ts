@@ -1,0 +1,135 @@
+import { type Change, type ChangeCounts, countChanges, isNoChange } from '../core/change.js';
+import {
+  type History,
+  isRewound,
+  newestFirst,
+  overlapping,
+  type Turn,
+  type WorkStep,
+} from '../core/history.js';
+import { PreimageError } from '../core/problem.js';
+import { isWithin, type RelPath } from '../core/relpath.js';
+import { inPathOrder, type SquashedChange, squash } from '../core/squash.js';
+import { readDetail } from '../store/details.js';
+import type { WatchEvent } from '../watch/watcher.js';
+
+import { decodeEvents } from './timeline-events.js';
+import type { Workspace } from './workspace.js';
+
+export type { WatchEvent } from '../watch/watcher.js';
+
+/** How a turn stands. */
+export type TurnStatus = 'open' | 'closed' | 'recovered' | 'rewound';
+
+/** A turn in a list. */
+export type TurnSummary = {
+  readonly turn: string;
+  readonly label: string;
+  /** Command of the turn's first step; empty where there was none. */
+  readonly command: readonly string[];
+  /** ISO time when its first step opened. */
+  readonly at: string;
+  readonly status: TurnStatus;
+  /** Some path was not captured. */
+  readonly partial: boolean;
+  readonly counts: ChangeCounts;
+};
+
+/** A turn in full. */
+export type TurnReport = TurnSummary & {
+  readonly steps: readonly WorkStep[];
+  /** What the turn changed, in path order; what was written and put back within it is left out. */
+  readonly files: readonly SquashedChange[];
+  /** Ids of turns that were open at the same time. */
+  readonly overlaps: readonly string[];
+};
+
+/** What came and went inside a turn. */
+export type Timeline = {
+  readonly complete: boolean;
+  readonly reason: string;
+  readonly watcher: string;
+  readonly events: readonly WatchEvent[];
+};
+
+/** Lists turns, newest first. */
+export function listTurns(workspace: Workspace): TurnSummary[] {
+  const { history } = workspace.readLog();
+  return newestFirst(history).map((turn) => summarize(history, turn, turnChanges(workspace, turn)));
+}
+
+/** Tells what one turn touched; throws `no-such-turn`. */
+export function showTurn(workspace: Workspace, id: string): TurnReport {
+  const { history } = workspace.readLog();
+  const turn = findTurn(history, id);
+  const files = turnChanges(workspace, turn);
+  const overlaps = new Set(overlapping(history, turn).map((step) => step.open.turn));
+  return { ...summarize(history, turn, files), steps: turn.steps, files, overlaps: [...overlaps] };
+}
+
+/** Lists the turns that touched a path or something below it, newest first, with those changes. */
+export function turnsTouching(
+  workspace: Workspace,
+  path: RelPath,
+): { readonly turn: TurnSummary; readonly files: readonly SquashedChange[] }[] {
+  const { history } = workspace.readLog();
+  return newestFirst(history).flatMap((turn) => {
+    const all = turnChanges(workspace, turn);
+    const files = all.filter((change) => isWithin(change.path, path));
+    return files.length === 0 ? [] : [{ turn: summarize(history, turn, all), files }];
+  });
+}
+
+/** Tells what the watcher saw in a turn, all of its steps in order. */
+export function turnTimeline(workspace: Workspace, id: string): Timeline {
+  const turn = findTurn(workspace.readLog().history, id);
+  const parts = turn.steps.flatMap(({ end }) =>
+    end.kind === 'closed' ? [end.record.timeline] : [],
+  );
+  const events = parts.flatMap((part) =>
+    part.events === null ? [] : decodeEvents(readDetail(workspace.layout.details, part.events)),
+  );
+  const open = parts.length < turn.steps.length;
+  const incomplete = parts.find((part) => !part.complete);
+  return {
+    complete: !open && incomplete === undefined,
+    reason: open ? 'a step is still open' : (incomplete?.reason ?? ''),
+    watcher: parts.at(-1)?.watcher ?? 'none',
+    events,
+  };
+}
+
+/** Finds a turn; throws `no-such-turn`. */
+export function findTurn(history: History, id: string): Turn {
+  const turn = history.turns.get(id);
+  if (turn !== undefined) return turn;
+  throw new PreimageError('no-such-turn', `There is no turn ${JSON.stringify(id)}.`, {
+    hint: 'See the turns with: preimage list',
+  });
+}
+
+/** Gives a turn's checkpoint: the squash of its steps, without what came out as it was. */
+export function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
+  const all = squash(turn.steps.map((step) => workspace.changes(step)));
+  return inPathOrder(all).filter((change) => !isNoChange(change));
+}
+
+function summarize(history: History, turn: Turn, files: readonly Change[]): TurnSummary {
+  const [first] = turn.steps;
+  return {
+    turn: turn.id,
+    label: turn.steps.find((step) => step.open.label !== '')?.open.label ?? '',
+    command: first?.open.command ?? [],
+    at: first?.open.at ?? '',
+    status: statusOf(history, turn),
+    partial: files.some(({ before }) => before.kind === 'skipped'),
+    counts: countChanges(files),
+  };
+}
+
+function statusOf(history: History, turn: Turn): TurnStatus {
+  if (turn.steps.some(({ end }) => end.kind === 'open')) return 'open';
+  if (isRewound(history, turn)) return 'rewound';
+  const recovered = turn.steps.some(({ end }) => end.kind === 'closed' && end.record.recovered);
+  return recovered ? 'recovered' : 'closed';
+}

@@ -1,0 +1,269 @@
+import {
+  type History,
+  isRewound,
+  newestFirst,
+  openSteps,
+  type Turn,
+  undoSet,
+} from '../core/history.js';
+import {
+  type Outcome,
+  outcomeOf,
+  type Plan,
+  type PlannedChange,
+  planRewind,
+  selectPaths,
+} from '../core/plan.js';
+import { PreimageError } from '../core/problem.js';
+import type { LogRecord, RewindRecord } from '../core/records.js';
+import { comparePaths, type RelPath } from '../core/relpath.js';
+import { inPathOrder, type SquashedChange, squash } from '../core/squash.js';
+import { lookAt } from '../files/look.js';
+import { ownIdentity } from '../files/process-identity.js';
+import { openTree, type Tree } from '../files/tree.js';
+import { storeChanges } from '../store/details.js';
+import { PackWriter } from '../store/pack-writer.js';
+import { applyPlan } from './apply-plan.js';
+import { appliedChanges, finish, isSettled } from './record-rewind.js';
+import { recover } from './recover.js';
+import { type LogState, nextStepId, type Workspace } from './workspace.js';
+
+/** How a rewind or a redo is to be done. */
+export type RewindOptions = {
+  /** Only these paths and what is below them; all if empty. */
+  readonly paths: readonly RelPath[];
+  readonly dryRun: boolean;
+  readonly force: boolean;
+  readonly git: boolean;
+  readonly onProgress: (done: number, total: number) => void;
+};
+
+/** What came of a rewind or a redo; with `dryRun` what would. */
+export type RewindResult = {
+  /** The turn that was asked for; for a redo the turn whose rewind was taken back. */
+  readonly turn: string;
+  /** Turns undone (for a redo: brought back), newest first. */
+  readonly turns: readonly string[];
+  /** No conflict, nothing skipped, nothing failed. */
+  readonly complete: boolean;
+  readonly outcomes: readonly Outcome[];
+  /** Paths of repositories' own data that differ and were left alone. */
+  readonly gitLeftAlone: number;
+};
+
+/** Puts the workspace, or some paths of it, back to how it was when a turn opened. */
+export async function rewind(
+  workspace: Workspace,
+  turn: string | 'newest',
+  options: RewindOptions,
+): Promise<RewindResult> {
+  await recover(workspace);
+  const state = workspace.readLog();
+  refuseWhileOpen(state.history);
+  const target = chooseTurn(state.history, turn);
+  const undo = undoSet(state.history, target);
+  const contested = new Map<RelPath, string>();
+  for (const step of undo.concurrent) {
+    for (const { path } of workspace.changes(step)) contested.set(path, step.open.turn);
+  }
+  const intervals = undo.steps.map((step) => workspace.changes(step));
+  return carryOut(workspace, state, {
+    squashed: inPathOrder(squash(intervals)),
+    contested,
+    record: {
+      kind: 'rewind',
+      turn: target.id,
+      turns: [...undo.turns],
+      undoes: undo.steps.map(({ id }) => id),
+    },
+    options,
+  });
+}
+
+/** Takes the last rewind back that no redo has taken back yet. */
+export async function redo(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
+  await recover(workspace);
+  const state = workspace.readLog();
+  refuseWhileOpen(state.history);
+  const last = state.history.redoable.at(-1);
+  if (last === undefined) {
+    throw new PreimageError('nothing-to-do', 'There is no rewind to take back.', {
+      hint: 'See the turns with: preimage list',
+    });
+  }
+  return carryOut(workspace, state, {
+    squashed: inPathOrder(squash([workspace.changes(last)])),
+    contested: new Map(),
+    record: {
+      kind: 'redo',
+      turn: last.open.turn,
+      turns: [...last.open.turns],
+      undoes: [last.id],
+    },
+    // What a rewind did is taken back whole, `.git` included if it was in it.
+    options: { ...options, git: true },
+  });
+}
+
+type Job = {
+  readonly squashed: readonly SquashedChange[];
+  readonly contested: ReadonlyMap<RelPath, string>;
+  readonly record: Pick<RewindRecord, 'kind' | 'turn' | 'turns' | 'undoes'>;
+  readonly options: RewindOptions;
+};
+
+/** Plans, captures what is about to go, journals, applies, records. */
+function carryOut(workspace: Workspace, state: LogState, job: Job): RewindResult {
+  const { options, record } = job;
+  const tree = openTree(workspace.root);
+  const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.has(sha256));
+  try {
+    const plan = planFromDisk(tree, job);
+    if (options.dryRun) return resultOf(record, plan, plan.changes.map(outcomeOf));
+    const ready = prepare(workspace, { tree, writer, plan });
+    writer.sync();
+    writer.close();
+    workspace.packs.refresh();
+    const partial = options.paths.length > 0;
+    const step = journal(workspace, state, { record, partial, changes: ready.changes });
+    const applied = applyPlan(ready.changes, {
+      tree,
+      packs: workspace.packs,
+      step,
+      onProgress: options.onProgress,
+    });
+    const outcomes = [...ready.refused, ...applied.map(({ outcome }) => outcome)];
+    const result = resultOf(record, plan, outcomes);
+    finish(workspace, {
+      step,
+      recovered: false,
+      complete: isSettled(result.outcomes),
+      changes: appliedChanges(ready.changes, applied),
+    });
+    return result;
+  } catch (error) {
+    writer.discard();
+    throw error;
+  } finally {
+    tree.close();
+  }
+}
+
+function planFromDisk(tree: Tree, { squashed, contested, options }: Job): Plan {
+  const selected = selectPaths(squashed, options.paths);
+  const disk = new Map(
+    selected.map(({ path }) => [path, lookAt(tree, path, 'hash-only')] as const),
+  );
+  const { force, git } = options;
+  return planRewind({ squashed: selected, disk, contested, force, git });
+}
+
+/**
+ * Makes sure, before the first write, that every byte to be put back is there and whole, and that
+ * every byte about to go is safe.
+ */
+function prepare(
+  workspace: Workspace,
+  job: { readonly tree: Tree; readonly writer: PackWriter; readonly plan: Plan },
+): { readonly changes: PlannedChange[]; readonly refused: Outcome[] } {
+  const changes: PlannedChange[] = [];
+  const refused: Outcome[] = [];
+  for (const change of job.plan.changes) {
+    const { path, from, to } = change;
+    if (to.kind === 'content' && to.type === 'file' && !workspace.packs.has(to.sha256)) {
+      const reason = 'its pre-image is missing from the store; see: preimage verify';
+      refused.push({ path, outcome: 'failed', reason });
+      continue;
+    }
+    if (from.kind === 'content' && from.type === 'file' && !job.writer.has(from.sha256)) {
+      const { stamp } = lookAt(job.tree, path, job.writer);
+      if (stamp !== change.stamp) {
+        refused.push({ path, outcome: 'conflict', reason: 'it was changed while the rewind ran' });
+        continue;
+      }
+    }
+    changes.push(change);
+  }
+  return { changes, refused };
+}
+
+function journal(
+  workspace: Workspace,
+  state: LogState,
+  job: {
+    readonly record: Job['record'];
+    readonly partial: boolean;
+    readonly changes: readonly PlannedChange[];
+  },
+): number {
+  const planned = job.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
+  const plan = storeChanges(workspace.layout.details, planned);
+  let step = 0;
+  workspace.append((now): LogRecord => {
+    refuseWhileOpen(now.history);
+    if (now.contents.head !== state.contents.head) {
+      throw new PreimageError('busy', 'Another step was recorded while this rewind was planned.', {
+        hint: 'Try again.',
+      });
+    }
+    step = nextStepId(now);
+    return {
+      type: 'rewind',
+      step,
+      at: new Date().toISOString(),
+      owner: ownIdentity(),
+      partial: job.partial,
+      plan: plan.kind === 'inline' ? { kind: 'inline', changes: planned } : { ...plan },
+      ...job.record,
+    };
+  });
+  return step;
+}
+
+function resultOf(
+  { turn, turns }: Job['record'],
+  plan: Plan,
+  outcomes: readonly Outcome[],
+): RewindResult {
+  const all = [...plan.settled, ...outcomes].sort((a, b) => comparePaths(a.path, b.path));
+  const complete = all.every(({ outcome }) => COMPLETE.has(outcome));
+  return { turn, turns, complete, outcomes: all, gitLeftAlone: plan.gitLeftAlone };
+}
+
+const COMPLETE: ReadonlySet<string> = new Set(['restored', 'deleted', 'unchanged']);
+
+function chooseTurn(history: History, wanted: string | 'newest'): Turn {
+  if (wanted === 'newest') {
+    const turn = newestFirst(history).find((candidate) => !isRewound(history, candidate));
+    if (turn !== undefined) return turn;
+    throw new PreimageError('nothing-to-do', 'There is no turn to rewind.', {
+      hint: 'See the turns with: preimage list',
+    });
+  }
+  const turn = history.turns.get(wanted);
+  if (turn === undefined) {
+    throw new PreimageError('no-such-turn', `There is no turn ${JSON.stringify(wanted)}.`, {
+      hint: 'See the turns with: preimage list',
+    });
+  }
+  if (!isRewound(history, turn)) return turn;
+  throw new PreimageError('nothing-to-do', `Turn ${wanted} is rewound already.`, {
+    hint: 'To take that back: preimage redo',
+  });
+}
+
+function refuseWhileOpen(history: History): void {
+  const [open] = openSteps(history);
+  if (open === undefined) return;
+  const { turn } = open.open;
+  if (open.kind === 'rewind') {
+    throw new PreimageError('busy', 'Another rewind is running in this workspace.', {
+      hint: 'Wait until it has finished, then try again.',
+    });
+  }
+  const hint =
+    open.open.owner === null
+      ? `Close it first: preimage close --turn ${turn}`
+      : `Wait until process ${open.open.owner.pid} has finished, then try again.`;
+  throw new PreimageError('busy', `Turn ${turn} is still open (step ${open.id}).`, { hint });
+}

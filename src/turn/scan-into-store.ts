@@ -1,0 +1,67 @@
+import { fromText, type RelPath } from '../core/relpath.js';
+import { compileRules, type Rules } from '../core/rules.js';
+import type { EarlyHash, ScanProgress, ScanResult } from '../scan/request.js';
+import { scanTree } from '../scan/scan.js';
+import { writeManifest } from '../store/manifests.js';
+import { PackWriter } from '../store/pack-writer.js';
+import type { NamedManifest, Workspace } from './workspace.js';
+
+/** What a scan into the store starts from. */
+export type ScanStart = {
+  readonly rules: Rules;
+  readonly baseline: NamedManifest | 'none';
+  readonly keepCoverage: boolean;
+  readonly early: ReadonlyMap<RelPath, EarlyHash>;
+  readonly round: number;
+  readonly onProgress: (progress: ScanProgress) => void;
+};
+
+/** The workspace as it was found, all of its bytes durable in the store. */
+export type Scanned = NamedManifest & Pick<ScanResult, 'warnings' | 'hashedFiles' | 'hashedBytes'>;
+
+/**
+ * Scans the workspace and makes its bytes and its manifest durable, in this order: whoever then names
+ * the manifest in the log names only what is there.
+ */
+export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
+  const { layout, packs } = workspace;
+  const writer = new PackWriter(layout.packs, (sha256) => packs.has(sha256));
+  const lost = start.baseline !== 'none' && !hasAllPacks(workspace, start.baseline);
+  const baseline = lost ? 'none' : start.baseline;
+  try {
+    const result = scanTree({
+      root: layout.root,
+      store: fromText(layout.directory),
+      coverage: compileRules(start.rules),
+      sink: writer,
+      baseline: baseline === 'none' ? 'none' : baseline.manifest,
+      keepCoverage: start.keepCoverage,
+      early: start.early,
+      round: start.round,
+      packs: () => packs.numbers(),
+      onProgress: start.onProgress,
+    });
+    writer.sync();
+    writer.close();
+    packs.refresh();
+    const { manifest, hashedFiles, hashedBytes } = result;
+    const warnings = lost ? [LOST_PACKS, ...result.warnings] : result.warnings;
+    if (baseline !== 'none' && manifest === baseline.manifest) {
+      return { ...baseline, warnings, hashedFiles, hashedBytes };
+    }
+    const id = writeManifest(layout.manifests, manifest);
+    return { id, manifest, warnings, hashedFiles, hashedBytes };
+  } catch (error) {
+    // Nothing names what was written: it is dead from the start.
+    writer.discard();
+    throw error;
+  }
+}
+
+const LOST_PACKS = 'packs are missing from the store, so every file was read and stored anew';
+
+/** A manifest vouches for bytes in packs; if one of those was taken away, its hashes prove nothing. */
+function hasAllPacks({ packs }: Workspace, { manifest }: NamedManifest): boolean {
+  const present = new Set(packs.numbers());
+  return manifest.meta.packs.every((number) => present.has(number));
+}

@@ -1,0 +1,182 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import { type Image, sameImage } from '../core/image.js';
+import { printable } from '../core/printable.js';
+import { errnoWords, PreimageError } from '../core/problem.js';
+import { nameOf, parentOf, type RelPath } from '../core/relpath.js';
+import { lookAt } from '../files/look.js';
+import { openTree, spotOf } from '../files/tree.js';
+import { PackWriter } from '../store/pack-writer.js';
+import { SpoolWriter } from '../store/spool.js';
+import { type ClosedStep, closeStep } from './close-step.js';
+import { captureLine, controlOf } from './control.js';
+import type { WhichWorkspace } from './locate.js';
+import { toRelPath } from './locate.js';
+import { type OpenedStep, openStep } from './open-step.js';
+import { type RuleOptions, resolveRules } from './settings.js';
+import { openWorkspace, type Workspace } from './workspace.js';
+
+/** How {@link openTurn} opens a turn. */
+export type OpenTurnOptions = WhichWorkspace &
+  RuleOptions & {
+    readonly root: string;
+    /** The turn's id; the next free one of the form t1, t2, … if left out. */
+    readonly turn?: string;
+    readonly label?: string;
+    /** Watches what happens, for the timeline; off by default, for it costs a process. */
+    readonly watch?: boolean;
+  };
+
+/** A turn that this process has open. */
+export interface OpenTurn {
+  readonly turn: string;
+  /**
+   * Makes sure that the bytes at a path are safe before the caller changes them. The opening scan has
+   * done that for every path it covers; for others (left out by a rule, over the size limit) the path
+   * is captured now. Either way no scan runs. Throws `usage` for a path outside the root.
+   */
+  capture(path: string): void;
+  /**
+   * Captures a path, then replaces it by a file with these bytes in one step: whoever reads it sees
+   * the old file or the new one. Permission bits of the old file are kept.
+   */
+  write(path: string, data: string | Uint8Array): void;
+  /** Closes the turn's step and gives what changed in it. */
+  close(): Promise<ClosedStep>;
+}
+
+/** Opens a step of a turn in this process: what an agent does around its tools. */
+export async function openTurn(options: OpenTurnOptions): Promise<OpenTurn> {
+  const workspace = openWorkspace(options);
+  try {
+    const opened = await openStep(workspace, {
+      turn: options.turn ?? 'next',
+      label: options.label ?? '',
+      kind: 'library',
+      command: [],
+      rules: resolveRules(workspace.root, options),
+      owned: true,
+      watcher: options.watch === true ? 'default' : 'none',
+      onProgress: () => {},
+    });
+    return new Session(workspace, opened);
+  } catch (error) {
+    workspace.close();
+    throw error;
+  }
+}
+
+class Session implements OpenTurn {
+  readonly #workspace: Workspace;
+  readonly #opened: OpenedStep;
+  readonly #captured = new Set<RelPath>();
+  #closed = false;
+
+  constructor(workspace: Workspace, opened: OpenedStep) {
+    this.#workspace = workspace;
+    this.#opened = opened;
+  }
+
+  get turn(): string {
+    return this.#opened.record.turn;
+  }
+
+  capture(path: string): void {
+    this.#requireOpen();
+    const { located } = this.#workspace;
+    this.#capture(toRelPath({ ...located, cwd: located.root }, path));
+  }
+
+  write(path: string, data: string | Uint8Array): void {
+    this.#requireOpen();
+    const { located } = this.#workspace;
+    const relative = toRelPath({ ...located, cwd: located.root }, path);
+    this.#capture(relative);
+    replaceFile(this.#workspace, relative, typeof data === 'string' ? Buffer.from(data) : data);
+  }
+
+  async close(): Promise<ClosedStep> {
+    this.#requireOpen();
+    this.#closed = true;
+    try {
+      const { history } = this.#workspace.readLog();
+      const step = history.steps.find(({ id }) => id === this.#opened.record.step);
+      const closed =
+        step?.kind === 'work'
+          ? await closeStep(this.#workspace, step, {
+              exitCode: 'none',
+              recovered: false,
+              onProgress: () => {},
+            })
+          : 'gone';
+      if (closed !== 'gone') return closed;
+      throw new PreimageError('internal', `The step of turn ${this.turn} was closed elsewhere.`);
+    } finally {
+      this.#workspace.close();
+    }
+  }
+
+  #requireOpen(): void {
+    if (this.#closed) throw new PreimageError('usage', `Turn ${this.turn} is closed.`);
+  }
+
+  /** The first capture of a path wins: what the opening scan has, else what is captured here. */
+  #capture(path: RelPath): void {
+    if (this.#captured.has(path)) return;
+    this.#captured.add(path);
+    const known: Image = this.#opened.scanned.manifest.imageAt(path);
+    if (known.kind !== 'skipped') return;
+    const { layout, packs, root } = this.#workspace;
+    const writer = new PackWriter(layout.packs, (sha256) => packs.has(sha256));
+    const tree = openTree(root);
+    try {
+      const { image } = lookAt(tree, path, writer);
+      // The bytes first, then the line that names them.
+      writer.sync();
+      writer.close();
+      packs.refresh();
+      if (sameImage(image, known)) return;
+      const spool = new SpoolWriter(controlOf(layout, this.#opened.control.token).captures);
+      spool.append([captureLine(path, image)]);
+      spool.sync();
+      spool.close();
+    } finally {
+      tree.close();
+    }
+  }
+}
+
+function replaceFile({ root }: Workspace, path: RelPath, bytes: Uint8Array): void {
+  const tree = openTree(root);
+  try {
+    const directory = tree.directory(parentOf(path));
+    const spot = spotOf(tree, path);
+    if (directory.kind !== 'directory' || spot.kind !== 'spot') {
+      throw new PreimageError(
+        'usage',
+        `Cannot write ${printable(path)}: its directory is missing.`,
+        {
+          hint: 'Make the directory first.',
+        },
+      );
+    }
+    const old = fs.lstatSync(spot.path, { throwIfNoEntry: false });
+    const staged = directory.at(`.${nameOf(path).slice(0, 200)}.${randomBytes(4).toString('hex')}`);
+    try {
+      fs.writeFileSync(staged, bytes, { flag: 'wx', flush: true });
+      if (old?.isFile() === true) fs.chmodSync(staged, old.mode & 0o7777);
+      fs.renameSync(staged, spot.path);
+    } catch (error) {
+      fs.rmSync(staged, { force: true });
+      throw new PreimageError(
+        'cannot-store',
+        `Cannot write ${printable(path)}: ${errnoWords(error)}.`,
+        {
+          cause: error,
+        },
+      );
+    }
+  } finally {
+    tree.close();
+  }
+}

@@ -1,0 +1,63 @@
+import fs from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
+import { type ByteString, toText } from '../core/relpath.js';
+import { DEFAULT_RULES, type Rules } from '../core/rules.js';
+import { parseSize } from '../core/units.js';
+
+/** Where settings that should stay are kept, at the root. */
+export const SETTINGS_FILE = '.preimage.json';
+
+/** What a caller may say of the rules; what is left out comes from the settings, then the defaults. */
+export type RuleOptions = {
+  readonly include?: readonly string[];
+  readonly exclude?: readonly string[];
+  /** Bytes, 0 for no limit. */
+  readonly maxFile?: number;
+};
+
+/** Puts together what a step covers: what the caller says wins over the settings file, list by list. */
+export function resolveRules(root: ByteString, options: RuleOptions): Rules {
+  const settings = readSettings(join(toText(root).text, SETTINGS_FILE));
+  return {
+    include: options.include ?? settings.include ?? DEFAULT_RULES.include,
+    exclude: options.exclude ?? settings.exclude ?? DEFAULT_RULES.exclude,
+    maxFile: options.maxFile ?? settings.maxFile ?? DEFAULT_RULES.maxFile,
+  };
+}
+
+const Globs = v.array(v.pipe(v.string(), v.minLength(1)));
+
+const SettingsSchema = v.strictObject({
+  include: v.optional(Globs),
+  exclude: v.optional(Globs),
+  maxFile: v.optional(
+    v.pipe(
+      v.union([v.pipe(v.number(), v.integer(), v.minValue(0)), v.string()]),
+      v.transform((size) => (typeof size === 'number' ? size : parseSize(size))),
+      v.number('a size is bytes or a text such as "8MB"'),
+    ),
+  ),
+});
+
+function readSettings(path: string): v.InferOutput<typeof SettingsSchema> {
+  let text: string;
+  try {
+    text = fs.readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return {};
+    throw new PreimageError('usage', `Cannot read ${path}: ${errnoWords(error)}.`);
+  }
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), SettingsSchema), text);
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const where = v.getDotPath(issue);
+  throw new PreimageError(
+    'usage',
+    `${path}${where === null ? '' : `, ${where}`}: ${issue.message}.`,
+    {
+      hint: 'It may hold include and exclude (lists of globs) and maxFile (a size).',
+    },
+  );
+}

@@ -1,0 +1,148 @@
+import fs from 'node:fs';
+import { join } from 'node:path';
+import { openSteps } from '../core/history.js';
+import { FLAG } from '../core/manifest.js';
+import type { ByteString, RelPath } from '../core/relpath.js';
+import type { Rules } from '../core/rules.js';
+import { sharedWritableInodes } from '../files/mappings.js';
+import { stampTrust } from '../files/stamps.js';
+import { type Located, locate, type WhichWorkspace } from './locate.js';
+import { type RecoveredStep, recover } from './recover.js';
+import { type RuleOptions, resolveRules } from './settings.js';
+import { Workspace } from './workspace.js';
+
+/** What is known of a workspace. */
+export type Status = {
+  readonly root: ByteString;
+  readonly store: string;
+  /** False where nothing was recorded yet: everything below is then empty. */
+  readonly exists: boolean;
+  readonly openTurns: readonly OpenTurnStatus[];
+  readonly turns: number;
+  readonly baseline: BaselineStatus | 'none';
+  /** Bytes. */
+  readonly sizes: { readonly packs: number; readonly manifests: number; readonly log: number };
+  /** The watcher of the last step, or `none`. */
+  readonly watcher: string;
+  readonly rules: Rules;
+  /** Paths that the last scan left out or could not capture, with the reason; not all if many. */
+  readonly leftOut: readonly { readonly path: RelPath; readonly reason: string }[];
+  readonly leftOutCount: number;
+  readonly recovered: readonly RecoveredStep[];
+  /** Limits of what can be seen here, in words. */
+  readonly limits: readonly string[];
+};
+
+/** A turn that has an open step. */
+export type OpenTurnStatus = { readonly turn: string; readonly step: number; readonly at: string };
+
+/** The workspace as last scanned. */
+export type BaselineStatus = {
+  readonly files: number;
+  readonly bytes: number;
+  /** ISO time. */
+  readonly at: string;
+};
+
+/** Tells how a workspace stands; recovers steps that were left open by a crash. Makes no store. */
+export async function workspaceStatus(which: WhichWorkspace & RuleOptions): Promise<Status> {
+  const located = locate(which);
+  const rules = resolveRules(located.root, which);
+  if (located.existing === 'none') return emptyStatus(located, rules);
+  const workspace = new Workspace(located, located.existing);
+  try {
+    const recovered = await recover(workspace);
+    return { ...readStatus(workspace, rules), recovered };
+  } finally {
+    workspace.close();
+  }
+}
+
+/** How many paths that are left out are named. */
+const NAMED = 50;
+
+function readStatus(workspace: Workspace, rules: Rules): Status {
+  const { layout } = workspace;
+  const state = workspace.readLog();
+  const baseline = workspace.baseline(state);
+  const leftOut: { path: RelPath; reason: string }[] = [];
+  let leftOutCount = 0;
+  if (baseline !== 'none') {
+    const { manifest } = baseline;
+    for (let i = 0; i < manifest.count; i++) {
+      if (!manifest.has(i, FLAG.skipped | FLAG.unlisted)) continue;
+      leftOutCount += 1;
+      if (leftOut.length < NAMED)
+        leftOut.push({ path: manifest.path(i), reason: manifest.text(i) });
+    }
+  }
+  const last = state.history.steps.filter((step) => step.kind === 'work').at(-1);
+  return {
+    ...emptyStatus(workspace.located, rules),
+    exists: true,
+    openTurns: openSteps(state.history).map(({ id, open }) => ({
+      turn: open.turn,
+      step: id,
+      at: open.at,
+    })),
+    turns: state.history.turns.size,
+    baseline:
+      baseline === 'none'
+        ? 'none'
+        : {
+            files: baseline.manifest.meta.files,
+            bytes: baseline.manifest.meta.bytes,
+            at: new Date(baseline.manifest.meta.takenAt).toISOString(),
+          },
+    sizes: {
+      packs: sizeOf(layout.packs),
+      manifests: sizeOf(layout.manifests),
+      log: fileSize(layout.log) + sizeOf(layout.details),
+    },
+    watcher: last?.open.watcher ?? 'none',
+    leftOut,
+    leftOutCount,
+  };
+}
+
+function emptyStatus({ root, storeDirectory }: Located, rules: Rules): Status {
+  return {
+    root,
+    store: storeDirectory,
+    exists: false,
+    openTurns: [],
+    turns: 0,
+    baseline: 'none',
+    sizes: { packs: 0, manifests: 0, log: 0 },
+    watcher: 'none',
+    rules,
+    leftOut: [],
+    leftOutCount: 0,
+    recovered: [],
+    limits: limitsOf(root),
+  };
+}
+
+function limitsOf(root: ByteString): string[] {
+  const limits: string[] = [];
+  const trust = stampTrust(root);
+  if (trust.kind === 'untrusted') {
+    limits.push(
+      `${trust.fileSystem}: stamps are not trusted, so every file is read at every boundary`,
+    );
+  }
+  if (!sharedWritableInodes().complete) {
+    limits.push(
+      'memory maps of other users cannot be read: a file that they had mapped and changed before a turn may be seen late',
+    );
+  }
+  return limits;
+}
+
+function sizeOf(directory: string): number {
+  return fs.readdirSync(directory).reduce((sum, name) => sum + fileSize(join(directory, name)), 0);
+}
+
+function fileSize(path: string): number {
+  return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,142 @@
+import type { Image } from '../core/image.js';
+import { printable } from '../core/printable.js';
+import { PreimageError } from '../core/problem.js';
+import type { ByteString, RelPath } from '../core/relpath.js';
+import { type Exported, exportTurn } from './export.js';
+import { toRelPath, type WhichWorkspace } from './locate.js';
+import {
+  listTurns,
+  showTurn,
+  type Timeline,
+  type TurnReport,
+  type TurnSummary,
+  turnsTouching,
+  turnTimeline,
+} from './report.js';
+import { type RewindOptions, type RewindResult, redo, rewind } from './rewind.js';
+import { openKnownWorkspace, type Workspace } from './workspace.js';
+
+/** What to rewind; everything may be left out. */
+export type RewindRequest = {
+  /** The newest turn that is not rewound if left out. */
+  readonly turn?: string;
+  /** Paths as a user types them, relative to the working directory; all if empty. */
+  readonly paths?: readonly string[];
+  /** Puts back what is in conflict as well, after capturing it. */
+  readonly force?: boolean;
+  /** Puts back `.git` as well. */
+  readonly git?: boolean;
+  readonly onProgress?: (done: number, total: number) => void;
+};
+
+/** The history of one workspace. Close it when done. */
+export interface Store {
+  /** Absolute path of the workspace, as a byte string. */
+  readonly root: ByteString;
+  /** Lists turns, newest first. */
+  list(): TurnSummary[];
+  /** Tells what a turn touched; throws `no-such-turn`. */
+  show(turn: string): TurnReport;
+  /** Tells what the watcher saw in a turn. */
+  timeline(turn: string): Timeline;
+  /** Lists the turns that touched a path or something below it, newest first. */
+  log(path: string): ReturnType<typeof turnsTouching>;
+  /** Gives one image of a turn; throws `no-such-turn` where the turn did not touch the path. */
+  image(turn: string, path: string, side: 'pre' | 'post'): Image;
+  /** Reads the bytes of a file image, checked against their hash. */
+  read(image: Extract<Image, { type: 'file' }>): Buffer;
+  /** Says what a rewind would do, by the same code, and changes nothing. */
+  planRewind(request?: RewindRequest): Promise<RewindResult>;
+  /** Puts the workspace back to how it was when a turn opened, later turns included. */
+  rewind(request?: RewindRequest): Promise<RewindResult>;
+  /** Takes the last rewind back. */
+  redo(request?: Omit<RewindRequest, 'turn' | 'git'>): Promise<RewindResult>;
+  /** Writes a turn's pre-images as a plain directory. */
+  export(turn: string, out: string): Exported;
+  /** Turns a path as a user types it into one below the root; throws `usage` for one outside. */
+  resolve(path: string): RelPath;
+  close(): void;
+}
+
+/** Opens the history of a workspace; throws `no-such-turn` where nothing was ever recorded. */
+export function openStore(which: string | WhichWorkspace): Store {
+  return new WorkspaceStore(
+    openKnownWorkspace(typeof which === 'string' ? { root: which } : which),
+  );
+}
+
+class WorkspaceStore implements Store {
+  readonly #workspace: Workspace;
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+  }
+
+  get root(): ByteString {
+    return this.#workspace.root;
+  }
+
+  list(): TurnSummary[] {
+    return listTurns(this.#workspace);
+  }
+
+  show(turn: string): TurnReport {
+    return showTurn(this.#workspace, turn);
+  }
+
+  timeline(turn: string): Timeline {
+    return turnTimeline(this.#workspace, turn);
+  }
+
+  log(path: string): ReturnType<typeof turnsTouching> {
+    return turnsTouching(this.#workspace, this.resolve(path));
+  }
+
+  image(turn: string, path: string, side: 'pre' | 'post'): Image {
+    const wanted = this.resolve(path);
+    const file = this.show(turn).files.find((change) => change.path === wanted);
+    if (file !== undefined) return side === 'pre' ? file.before : file.after;
+    const shown = printable(wanted);
+    throw new PreimageError('no-such-turn', `Turn ${turn} did not touch ${shown}.`, {
+      hint: `See what it touched with: preimage show ${turn}`,
+    });
+  }
+
+  read(image: Extract<Image, { type: 'file' }>): Buffer {
+    return this.#workspace.packs.read(image.sha256);
+  }
+
+  planRewind(request: RewindRequest = {}): Promise<RewindResult> {
+    return rewind(this.#workspace, request.turn ?? 'newest', this.#options(request, true));
+  }
+
+  rewind(request: RewindRequest = {}): Promise<RewindResult> {
+    return rewind(this.#workspace, request.turn ?? 'newest', this.#options(request, false));
+  }
+
+  redo(request: Omit<RewindRequest, 'turn' | 'git'> = {}): Promise<RewindResult> {
+    return redo(this.#workspace, this.#options(request, false));
+  }
+
+  export(turn: string, out: string): Exported {
+    return exportTurn(this.#workspace, turn, out);
+  }
+
+  resolve(path: string): RelPath {
+    return toRelPath(this.#workspace.located, path);
+  }
+
+  close(): void {
+    this.#workspace.close();
+  }
+
+  #options(request: RewindRequest, dryRun: boolean): RewindOptions {
+    return {
+      paths: (request.paths ?? []).map((path) => this.resolve(path)),
+      dryRun,
+      force: request.force ?? false,
+      git: request.git ?? false,
+      onProgress: request.onProgress ?? (() => {}),
+    };
+  }
+}
