@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import type { Context } from './context.js';
 import { addCommonOptions } from './options.js';
@@ -61,7 +63,7 @@ export async function buildProgram(context: Context, argv: readonly string[]): P
 }
 
 function packageVersion(): string {
-  const path = new URL('../../package.json', import.meta.url);
+  const path = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'package.json');
   const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
   const hasVersion = typeof parsed === 'object' && parsed !== null && 'version' in parsed;
   return hasVersion ? String(parsed.version) : 'unknown';

@@ -33,7 +33,7 @@ export class Places {
   reach(path: RelPath): Place | 'gone' {
     const own = this.absolute(path);
     if (own.length < LONGEST_DIRECT_PATH) {
-      return { self: toNative(own), at: (name) => toNative(`${own}/${name}`) };
+      return { self: toNative(own), at: (name: ByteString) => toNative(`${own}/${name}`) };
     }
     const directory = this.#tree.directory(path);
     return directory.kind === 'directory' ? directory : 'gone';

@@ -3,7 +3,6 @@ import { ENTRY, FLAG, type Manifest } from '../core/manifest.js';
 import { ManifestBuilder, type StatKey } from '../core/manifest-builder.js';
 import { errnoWords, PreimageError } from '../core/problem.js';
 import { type ByteString, joinPath, type RelPath, ROOT } from '../core/relpath.js';
-import { CACHEDIR_MARK, VENV_MARK, type Verdict } from '../core/rules.js';
 import { type NativePath, toNative } from '../files/native-path.js';
 import { entryType, lstat, type Stat, specialName } from '../files/stat.js';
 import type { Tree } from '../files/tree.js';
