@@ -112,7 +112,7 @@ export function statusJson(status: Status): object {
 }
 
 /** A path; where it is not UTF-8 its bytes stand beside the lossy text. */
-export function pathJson(path: ByteString): { path: string; pathBytes?: string } {
+function pathJson(path: ByteString): { path: string; pathBytes?: string } {
   if (path === '') return { path: '.' };
   const { text, lossy } = toText(path);
   return lossy

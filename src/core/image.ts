@@ -71,7 +71,7 @@ export function sameBytes(a: Content, b: Content): boolean {
 }
 
 /** Gives the permission bits that a content carries; links have none of their own. */
-export function modeOf(content: Content): number | 'none' {
+function modeOf(content: Content): number | 'none' {
   return content.type === 'symlink' ? 'none' : content.mode;
 }
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { type Columns, HASH_BYTES, KEY_FIELDS, Manifest, type ManifestMeta } from './manifest.js';
 
 /** Version of the file format; a reader takes no other. */
-export const MANIFEST_VERSION = 1;
+const MANIFEST_VERSION = 1;
 
 const MAGIC = 'PREIMG-M';
 const PREFIX_BYTES = 16;

@@ -22,7 +22,7 @@ export type DiskState = {
 };
 
 /** Whether the directory of a path can hold it. */
-export type ParentState =
+type ParentState =
   | { readonly kind: 'directory' }
   /** These directories above it are not there, the topmost first. */
   | { readonly kind: 'missing'; readonly ancestors: readonly RelPath[] }

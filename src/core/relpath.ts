@@ -10,17 +10,9 @@ export type RelPath = string & { readonly brand: 'RelPath' };
 /** A name or a link target as a byte string (see {@link RelPath}), not checked to be a path. */
 export type ByteString = string;
 
-/** Why some bytes are no path below a root. */
-export type PathProblem = { readonly problem: string };
-
 /** Reports whether a byte string is a canonical relative path: no empty part, `.`, `..` or NUL. */
 export function isRelPath(bytes: ByteString): bytes is RelPath {
   return problemOf(bytes) === '';
-}
-
-/** Parses a byte string into a path, or says what is wrong with it. */
-export function parseRelPath(bytes: ByteString): RelPath | PathProblem {
-  return isRelPath(bytes) ? bytes : { problem: problemOf(bytes) };
 }
 
 /** Checks a byte string that must be a path; throws a RangeError, for it is a fault of ours. */
@@ -46,11 +38,6 @@ export function parentOf(path: RelPath): RelPath {
 /** Gives a path's last part, `''` for the root. */
 export function nameOf(path: RelPath): ByteString {
   return path.slice(path.lastIndexOf('/') + 1);
-}
-
-/** Counts a path's parts: 0 for the root. */
-export function depthOf(path: RelPath): number {
-  return path === '' ? 0 : path.split('/').length;
 }
 
 /** Reports whether a path is a directory itself or something below it. */

@@ -18,7 +18,7 @@ export const DEFAULT_MAX_FILE = 8 * 1024 * 1024;
 export const DEFAULT_RULES: Rules = { include: [], exclude: [], maxFile: DEFAULT_MAX_FILE };
 
 /** Names of directories that tools fill and can fill again; left out wherever they stand. */
-export const LEFT_OUT_NAMES: readonly string[] = ['node_modules', '__pycache__'];
+const LEFT_OUT_NAMES: readonly string[] = ['node_modules', '__pycache__'];
 
 /** A file that marks its directory as a Python virtual environment. */
 export const VENV_MARK = 'pyvenv.cfg';
@@ -30,7 +30,7 @@ export const CACHEDIR_MARK = 'CACHEDIR.TAG';
 export const CACHEDIR_SIGNATURE = 'Signature: 8a477f597d28d172789f06886806bc55';
 
 /** What stands in a directory and decides whether it is left out. */
-export type DirectoryMarks = { readonly isCache: boolean; readonly isVenv: boolean };
+type DirectoryMarks = { readonly isCache: boolean; readonly isVenv: boolean };
 
 /** A verdict on one path: captured, or left out for a reason. */
 export type Verdict =

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { isErrno } from '../core/problem.js';
 
 /** The store is its owner's alone: it holds copies of `.env`. */
-export const PRIVATE_DIRECTORY = 0o700;
+const PRIVATE_DIRECTORY = 0o700;
 export const PRIVATE_FILE = 0o600;
 
 /** Makes a directory and those above it, for the owner only, whatever the umask says. */

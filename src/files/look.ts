@@ -68,7 +68,7 @@ function lookAtFile(
 }
 
 /** Makes the image of a file that was read. */
-export function fileImage(sha256: Sha256, stat: Stat): FileImage {
+function fileImage(sha256: Sha256, stat: Stat): FileImage {
   return {
     kind: 'content',
     type: 'file',

@@ -13,7 +13,7 @@ import { type NativePath, toNative } from './native-path.js';
 import { lstat } from './stat.js';
 
 /** A directory below the root that was reached without following any link. */
-export type Directory = {
+type Directory = {
   readonly kind: 'directory';
   /** Gives a path at which one of its names can be reached. */
   readonly at: (name: ByteString) => NativePath;
@@ -22,7 +22,7 @@ export type Directory = {
 };
 
 /** What stands in the way of a directory. */
-export type NoDirectory =
+type NoDirectory =
   | { readonly kind: 'missing'; readonly ancestors: readonly RelPath[] }
   | { readonly kind: 'blocked'; readonly by: RelPath };
 

@@ -56,7 +56,7 @@ export function loadPackIndex(directory: string, pack: number, packFd: number): 
 }
 
 /** Names an index's file. */
-export function indexPath(directory: string, pack: number): string {
+function indexPath(directory: string, pack: number): string {
   return join(directory, `${String(pack).padStart(8, '0')}.idx`);
 }
 

@@ -46,7 +46,7 @@ export function applyPlan(changes: readonly PlannedChange[], tools: ApplyTools):
 }
 
 /** Names what a rewind stages, so that a later one can find what a crash has left. */
-export function stagedName(step: number, index: number): ByteString {
+function stagedName(step: number, index: number): ByteString {
   return `.preimage-${step}-${index}`;
 }
 

@@ -49,11 +49,13 @@ export class EarlyHasher {
     }
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.#hashPending();
+      this.hashPending();
     }, QUIET_MS);
   }
 
-  #hashPending(): void {
+  /** Hashes at once what was noted; otherwise that waits until the paths are quiet. */
+  hashPending(): void {
+    clearTimeout(this.#timer);
     const paths = [...this.#pending].filter((path) => this.#mayHash(path));
     this.#pending.clear();
     // Before anything is read: what is stamped later than this may change again unseen.

@@ -12,10 +12,10 @@ import { type Control, HostLineSchema } from './control.js';
 import type { HostTask } from './host-task.js';
 
 /** How long an open waits for the host before the command starts without it. */
-export const READY_DEADLINE_MS = 1500;
+const READY_DEADLINE_MS = 1500;
 /** How long a close waits for its cookie; longer while events keep coming. */
-export const COOKIE_DEADLINE_MS = 300;
-export const BUSY_COOKIE_DEADLINE_MS = 2000;
+const COOKIE_DEADLINE_MS = 300;
+const BUSY_COOKIE_DEADLINE_MS = 2000;
 
 const POLL_MS = 2;
 

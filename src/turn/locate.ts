@@ -73,7 +73,7 @@ export function toRelPath({ root, cwd }: Located, typed: string): RelPath {
 }
 
 /** Names the directory under which stores are made by default. */
-export function storeHome(): string {
+function storeHome(): string {
   const own = process.env.PREIMAGE_HOME ?? '';
   if (own !== '') return resolve(own);
   const state = process.env.XDG_STATE_HOME ?? '';
@@ -85,7 +85,7 @@ export function storeHome(): string {
 }
 
 /** Names the default store of a root: readable, and its own by the hash of the real path. */
-export function defaultStore(root: ByteString): string {
+function defaultStore(root: ByteString): string {
   const name = basename(toText(root).text).replace(/[^A-Za-z0-9._-]/g, '_') || 'root';
   const hash = crypto.hash('sha256', Buffer.from(root, 'latin1'), 'hex').slice(0, 12);
   return join(storeHome(), `${name.slice(0, 64)}-${hash}`);

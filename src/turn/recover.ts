@@ -5,7 +5,7 @@ import { finishRewind } from './finish-rewind.js';
 import type { Workspace } from './workspace.js';
 
 /** A step without a process of its own that nobody closed for so long is closed by the next command. */
-export const ABANDONED_MS = 24 * 60 * 60 * 1000;
+const ABANDONED_MS = 24 * 60 * 60 * 1000;
 
 /** A step that was left open and is closed now. */
 export type RecoveredStep = { readonly step: number; readonly turn: string };

@@ -100,7 +100,7 @@ export function turnTimeline(workspace: Workspace, id: string): Timeline {
 }
 
 /** Finds a turn; throws `no-such-turn`. */
-export function findTurn(history: History, id: string): Turn {
+function findTurn(history: History, id: string): Turn {
   const turn = history.turns.get(id);
   if (turn !== undefined) return turn;
   throw new PreimageError('no-such-turn', `There is no turn ${JSON.stringify(id)}.`, {
@@ -109,7 +109,7 @@ export function findTurn(history: History, id: string): Turn {
 }
 
 /** Gives a turn's checkpoint: the squash of its steps, without what came out as it was. */
-export function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
+function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
   const all = squash(turn.steps.map((step) => workspace.changes(step)));
   return inPathOrder(all).filter((change) => !isNoChange(change));
 }

@@ -7,7 +7,7 @@ import { DEFAULT_RULES, type Rules } from '../core/rules.js';
 import { parseSize } from '../core/units.js';
 
 /** Where settings that should stay are kept, at the root. */
-export const SETTINGS_FILE = '.preimage.json';
+const SETTINGS_FILE = '.preimage.json';
 
 /** What a caller may say of the rules; what is left out comes from the settings, then the defaults. */
 export type RuleOptions = {

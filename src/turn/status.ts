@@ -34,10 +34,10 @@ export type Status = {
 };
 
 /** A turn that has an open step. */
-export type OpenTurnStatus = { readonly turn: string; readonly step: number; readonly at: string };
+type OpenTurnStatus = { readonly turn: string; readonly step: number; readonly at: string };
 
 /** The workspace as last scanned. */
-export type BaselineStatus = {
+type BaselineStatus = {
   readonly files: number;
   readonly bytes: number;
   /** ISO time. */

@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Change } from '../../src/core/change.js';
+import { ABSENT, type Image } from '../../src/core/image.js';
+import { relPath } from '../../src/core/relpath.js';
+import { compose, EMPTY_SQUASH, squash, squashOf } from '../../src/core/squash.js';
+
+const owner = { kind: 'content', uid: 0, gid: 0 } as const;
+
+const anyImage = fc.oneof<fc.Arbitrary<Image>[]>(
+  fc.constant(ABSENT),
+  fc.constantFrom('a', 'b').map((letter) => ({
+    ...owner,
+    type: 'file' as const,
+    sha256: letter.repeat(64),
+    bytes: 1,
+    mode: 0o644,
+    mtimeNs: 0n,
+  })),
+  fc.constantFrom('x', 'y').map((target) => ({ ...owner, type: 'symlink' as const, target })),
+  fc.constantFrom(0o700, 0o755).map((mode) => ({ ...owner, type: 'directory' as const, mode })),
+  fc.constantFrom('', 's').map((stamp) => ({ kind: 'skipped' as const, reason: 'r', stamp })),
+);
+
+const anyChange: fc.Arbitrary<Change> = fc.record({
+  path: fc.constantFrom('a', 'a/b', 'c', 'd').map(relPath),
+  before: anyImage,
+  after: anyImage,
+});
+
+const anyInterval = fc.uniqueArray(anyChange, { selector: ({ path }) => path }).map(squashOf);
+
+test('squash is associative, so a turn may be made of steps in any grouping', () => {
+  fc.assert(
+    fc.property(anyInterval, anyInterval, anyInterval, (a, b, c) => {
+      expect(compose(compose(a, b), c)).toEqual(compose(a, compose(b, c)));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('squash has the empty interval as its neutral element', () => {
+  fc.assert(
+    fc.property(anyInterval, (a) => {
+      expect(compose(EMPTY_SQUASH, a)).toEqual(a);
+      expect(compose(a, EMPTY_SQUASH)).toEqual(a);
+    }),
+  );
+});
+
+test('the first capture of a path wins, and the last post-image', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(anyImage, anyImage), { minLength: 1 }), (images) => {
+      const path = relPath('p');
+      const all = squash(images.map(([before, after]) => [{ path, before, after }])).get(path);
+      expect(all?.before).toEqual(images.at(0)?.[0]);
+      expect(all?.after).toEqual(images.at(-1)?.[1]);
+    }),
+  );
+});
+
+test('an interval that does not start where the one before ended is marked as foreign', () => {
+  const path = relPath('p');
+  const absent = ABSENT;
+  const link: Image = { ...owner, type: 'symlink', target: 'x' };
+  const other: Image = { ...owner, type: 'symlink', target: 'y' };
+  const chained = squash([
+    [{ path, before: absent, after: link }],
+    [{ path, before: link, after: absent }],
+  ]);
+  const broken = squash([
+    [{ path, before: absent, after: link }],
+    [{ path, before: other, after: absent }],
+  ]);
+  expect(chained.get(path)?.foreign).toBe(false);
+  expect(broken.get(path)?.foreign).toBe(true);
+});
