@@ -1,8 +1,8 @@
 import { ABSENT, type Image, PERMISSIONS, type Sha256 } from './image.js';
 import { type ByteString, joinPath, type RelPath, ROOT } from './relpath.js';
 
-/** Types of entries as they stand in a manifest's column. */
-export const ENTRY = { file: 1, directory: 2, symlink: 3, other: 4 } as const;
+/** Types of entries as they stand in a manifest's column; `none` only for a root that is gone. */
+export const ENTRY = { none: 0, file: 1, directory: 2, symlink: 3, other: 4 } as const;
 
 /** Facts about an entry as bits of a manifest's column. */
 export const FLAG = {
@@ -184,6 +184,8 @@ export class Manifest {
     const gid = Number(this.key(index, KEY.gid));
     const mode = Number(this.key(index, KEY.mode)) & PERMISSIONS;
     switch (this.type(index)) {
+      case ENTRY.none:
+        return ABSENT;
       case ENTRY.directory:
         return { kind: 'content', type: 'directory', mode, uid, gid };
       case ENTRY.symlink:

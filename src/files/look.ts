@@ -8,8 +8,18 @@ import { readStable } from './stable-read.js';
 import { lstat, permissionsOf, type Stat, specialName, stampOf } from './stat.js';
 import { type Spot, spotOf, type Tree } from './tree.js';
 
-/** What stands at one path, looked at by itself: no scan, no manifest. */
-export function lookAt(tree: Tree, path: RelPath, sink: ContentSink | 'hash-only'): DiskState {
+/** Knows the image of a file that was looked at without reading it, or does not. */
+export type KnownFile = (path: RelPath, stat: Stat) => FileImage | 'unknown';
+
+/**
+ * What stands at one path, looked at by itself. `how` is where its bytes go: into a sink, nowhere
+ * (`hash-only`), or nowhere and without reading it where a function knows it already.
+ */
+export function lookAt(
+  tree: Tree,
+  path: RelPath,
+  how: ContentSink | 'hash-only' | KnownFile,
+): DiskState {
   const spot = spotOf(tree, path);
   if (spot.kind !== 'spot') {
     return { image: ABSENT, stamp: '', entries: [], parent: spot };
@@ -24,7 +34,12 @@ export function lookAt(tree: Tree, path: RelPath, sink: ContentSink | 'hash-only
   if (stat === 'absent') return { image: ABSENT, stamp: '', entries: [], parent };
   const entries = stat.isDirectory() ? listEntries(tree, path) : [];
   if (!Array.isArray(entries)) return { image: entries, stamp: stampOf(stat), entries: [], parent };
-  if (stat.isFile()) return { ...lookAtFile(spot, stat, sink), entries, parent };
+  if (stat.isFile()) {
+    const known = typeof how === 'function' ? how(path, stat) : 'unknown';
+    if (known !== 'unknown') return { image: known, stamp: stampOf(stat), entries, parent };
+    const sink = typeof how === 'function' ? 'hash-only' : how;
+    return { ...lookAtFile(spot, stat, sink), entries, parent };
+  }
   return { image: imageOf(spot, stat), stamp: stampOf(stat), entries, parent };
 }
 

@@ -44,7 +44,7 @@ export interface Tree {
   close(): void;
 }
 
-/** Opens a tree at its root's absolute path; throws where the root is no directory. */
+/** Opens a tree at its root's absolute path; a root that is gone is one that is missing. */
 export function openTree(root: ByteString): Tree {
   return hasDescriptorPaths() ? new AnchoredTree(root) : new CheckedTree(root);
 }
@@ -81,19 +81,21 @@ function hasDescriptorPaths(): boolean {
 
 class AnchoredTree implements Tree {
   readonly root: ByteString;
-  readonly #rootFd: number;
+  #rootFd: number | 'missing';
   #open: { readonly path: RelPath; readonly fd: number }[] = [];
 
   constructor(root: ByteString) {
     this.root = root;
-    // The root's own path is the user's: links above it are followed.
-    this.#rootFd = fs.openSync(toNative(root), O_PATH | O_DIRECTORY);
+    this.#rootFd = openRoot(root);
   }
 
   directory(path: RelPath): Directory | NoDirectory {
-    while (!isWithin(path, this.#top().path)) this.#pop();
+    if (this.#rootFd === 'missing') this.#rootFd = openRoot(this.root);
+    if (this.#rootFd === 'missing') return { kind: 'missing', ancestors: chain(ROOT, path) };
+    const root = { path: ROOT, fd: this.#rootFd };
+    while (!isWithin(path, this.#open.at(-1)?.path ?? ROOT)) this.#pop();
     for (;;) {
-      const top = this.#top();
+      const top = this.#open.at(-1) ?? root;
       if (top.path === path) return descriptorDirectory(top.fd);
       const next = stepTowards(top.path, path);
       const name = nameOf(next);
@@ -115,16 +117,23 @@ class AnchoredTree implements Tree {
 
   close(): void {
     this.reset();
-    fs.closeSync(this.#rootFd);
-  }
-
-  #top(): { readonly path: RelPath; readonly fd: number } {
-    return this.#open.at(-1) ?? { path: ROOT, fd: this.#rootFd };
+    if (this.#rootFd !== 'missing') fs.closeSync(this.#rootFd);
+    this.#rootFd = 'missing';
   }
 
   #pop(): void {
     const top = this.#open.pop();
     if (top !== undefined) fs.closeSync(top.fd);
+  }
+}
+
+/** The root's own path is the user's: links above it are followed. */
+function openRoot(root: ByteString): number | 'missing' {
+  try {
+    return fs.openSync(toNative(root), O_PATH | O_DIRECTORY);
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return 'missing';
+    throw error;
   }
 }
 
@@ -143,7 +152,6 @@ class CheckedTree implements Tree {
   readonly root: ByteString;
 
   constructor(root: ByteString) {
-    if (!fs.statSync(toNative(root)).isDirectory()) throw new Error('the root is no directory');
     this.root = root;
   }
 
@@ -167,6 +175,9 @@ class CheckedTree implements Tree {
   close(): void {}
 
   #obstacle(path: RelPath): NoDirectory | 'none' {
+    const root = fs.statSync(toNative(this.root), { throwIfNoEntry: false });
+    if (root === undefined) return { kind: 'missing', ancestors: chain(ROOT, path) };
+    if (!root.isDirectory()) return { kind: 'blocked', by: ROOT };
     let at = ROOT;
     while (at !== path) {
       at = stepTowards(at, path);

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { ENTRY, FLAG, type Manifest } from '../core/manifest.js';
 import { ManifestBuilder, type StatKey } from '../core/manifest-builder.js';
-import { errnoWords, PreimageError } from '../core/problem.js';
+import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { type ByteString, joinPath, type RelPath, ROOT } from '../core/relpath.js';
 import { type NativePath, toNative } from '../files/native-path.js';
 import { entryType, lstat, type Stat, specialName } from '../files/stat.js';
@@ -67,6 +67,12 @@ export class Walk {
   run(): ScanResult {
     const { root } = this.#request;
     const stat = statRoot(root);
+    if (stat === 'absent') {
+      const { none } = ENTRY;
+      this.#builder.add({ parent: 0, name: '', type: none, flags: 0, key: NO_KEY, text: '' });
+      this.#identical = false;
+      return this.#result();
+    }
     const previous = this.#baseline === 'none' ? -1 : 0;
     const index = this.#add({ parent: 0, name: '', type: ENTRY.directory, stat, previous });
     const device = this.#devices.at(stat.dev, root);
@@ -265,11 +271,13 @@ const NO_KEY: StatKey = {
   ctimeNs: 0n,
 };
 
-function statRoot(root: ByteString): Stat {
+/** Looks at the root; links above it and at it are the user's own and are followed. */
+function statRoot(root: ByteString): Stat | 'absent' {
   try {
     const stat = fs.statSync(toNative(root), { bigint: true });
     if (stat.isDirectory()) return stat;
   } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return 'absent';
     throw new PreimageError('cannot-read', `Cannot scan the workspace: ${errnoWords(error)}.`, {
       cause: error,
     });

@@ -70,6 +70,11 @@ class Apply {
   }
 
   run(): Applied[] {
+    // A root that is gone must stand again before anything can be staged in it.
+    this.#each(
+      this.#changes.filter((change) => change.path === '' && isNewDirectory(change)),
+      (_, path) => makeStagingDirectory(path),
+    );
     try {
       this.#changes.forEach((change, index) => {
         if (needsStaging(change)) this.#attempt(change, () => this.#stage(change, index));
@@ -84,7 +89,10 @@ class Apply {
     this.#each([...this.#changes].reverse().filter(needsRemoval), (change, path) =>
       removeExpected(path, change.stamp),
     );
-    this.#each(this.#changes.filter(isNewDirectory), (_, path) => makeStagingDirectory(path));
+    this.#each(
+      this.#changes.filter((change) => change.path !== '' && isNewDirectory(change)),
+      (_, path) => makeStagingDirectory(path),
+    );
     this.#each(
       this.#changes.filter((change) => this.#staged.has(change.path)),
       (change) => this.#moveStaged(change),

@@ -13,6 +13,8 @@ import type { StoreLayout } from '../store/layout.js';
 export type Control = {
   readonly token: string;
   readonly directory: string;
+  /** What the watcher host is to do. */
+  readonly task: string;
   /** Cookies are written here; the host watches it. */
   readonly cookies: string;
   /** What the watcher host says, in order: see {@link HostLineSchema}. */
@@ -36,6 +38,7 @@ export function controlOf(layout: StoreLayout, token: string): Control {
   return {
     token,
     directory,
+    task: join(directory, 'task'),
     cookies: join(directory, 'cookies'),
     events: join(directory, 'events'),
     early: join(directory, 'early'),

@@ -20,12 +20,13 @@ const BUSY_COOKIE_DEADLINE_MS = 2000;
 const POLL_MS = 2;
 
 /** Starts a step's watcher host: a session of its own, so that Ctrl-C reaches only the command. */
-export function startHost(task: HostTask): void {
-  const child = spawn(process.execPath, [HOST, JSON.stringify(task)], {
+export function startHost(store: string, control: Control, task: HostTask): void {
+  writeFileSync(control.task, JSON.stringify(task), { mode: PRIVATE_FILE });
+  const child = spawn(process.execPath, [HOST, store, control.token], {
     detached: true,
     stdio: 'ignore',
     windowsHide: true,
-    cwd: task.store,
+    cwd: store,
   });
   // A host that cannot be started is like one that died: the timeline says so.
   child.on('error', () => {});

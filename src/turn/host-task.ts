@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { ProcessIdentitySchema } from '../core/records.js';
 
 const HostTaskSchema = v.object({
-  store: v.string(),
-  token: v.string(),
+  /** Directories that are not watched, absolute: the store, what is left out. */
+  ignore: v.array(v.string()),
   rules: v.object({
     include: v.array(v.string()),
     exclude: v.array(v.string()),
@@ -19,7 +19,7 @@ const HostTaskSchema = v.object({
 /** What the host is told. */
 export type HostTask = v.InferOutput<typeof HostTaskSchema>;
 
-/** Reads a task from the host's command line. */
+/** Reads a task as it is written into the step's control directory. */
 export function decodeHostTask(json: string): HostTask | 'invalid' {
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), HostTaskSchema), json);
   return parsed.success ? parsed.output : 'invalid';

@@ -22,10 +22,12 @@ const NEEDED_MS = 500;
 /** A step that nobody closed in a day is recovered by the next command; its host ends itself. */
 const LONGEST_LIFE_MS = 24 * 60 * 60 * 1000;
 
-async function serve(task: HostTask): Promise<void> {
-  const layout = openStoreAt(task.store);
+async function serve(store: string, token: string): Promise<void> {
+  const layout = openStoreAt(store);
   if (layout === 'none') return;
-  const control = controlOf(layout, task.token);
+  const control = controlOf(layout, token);
+  const task = decodeHostTask(fs.readFileSync(control.task, 'utf8'));
+  if (task === 'invalid') return;
   const spool = new SpoolWriter(control.events);
   const say = (...lines: HostLine[]): void => {
     spool.append(lines);
@@ -54,7 +56,7 @@ async function serve(task: HostTask): Promise<void> {
     {
       root,
       cookieDir: fs.realpathSync(control.cookies),
-      ignoreDirs: [layout.directory],
+      ignoreDirs: task.ignore,
       isExcluded,
       onCookie: (name) => {
         say({ t: 'cookie', name });
@@ -94,12 +96,8 @@ function watchOverLife({ owner }: HostTask, directory: string): void {
   }, NEEDED_MS);
 }
 
-const task = decodeHostTask(process.argv[2] ?? '');
-if (task === 'invalid') {
-  process.exitCode = 2;
-} else {
-  serve(task).catch(() => {
-    // The store or the root is gone, or the disk is full: whoever closes the step sees no cookie.
-    process.exit(1);
-  });
-}
+const [, , store = '', token = ''] = process.argv;
+serve(store, token).catch(() => {
+  // The store or the root is gone, or the disk is full: whoever closes the step sees no cookie.
+  process.exit(1);
+});

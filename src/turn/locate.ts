@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { printable } from '../core/printable.js';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { type ByteString, fromText, isRelPath, type RelPath, toText } from '../core/relpath.js';
@@ -35,7 +35,7 @@ export type Located = {
  * store, `refused-root` for `/` and the home directory.
  */
 export function locate(which: WhichWorkspace): Located {
-  const cwd = realPath(which.cwd ?? currentDirectory(), 'current directory');
+  const cwd = workingDirectory(which);
   const given = which.store ?? process.env.PREIMAGE_STORE ?? '';
   const found =
     given === ''
@@ -52,16 +52,8 @@ export function locate(which: WhichWorkspace): Located {
  */
 export function toRelPath({ root, cwd }: Located, typed: string): RelPath {
   const bytes = fromText(typed);
-  const absolute = bytes.startsWith('/') ? bytes : `${cwd}/${bytes}`;
-  const parts: string[] = [];
-  for (const part of absolute
-    .replaceAll('\\', process.platform === 'win32' ? '/' : '\\')
-    .split('/')) {
-    if (part === '..') parts.pop();
-    else if (part !== '' && part !== '.') parts.push(part);
-  }
-  const joined = process.platform === 'win32' ? parts.join('/') : `/${parts.join('/')}`;
-  const within = relativeTo(root, joined) ?? relativeTo(root, realParent(joined));
+  const absolute = absolutePath(cwd, typed);
+  const within = relativeTo(root, absolute) ?? relativeTo(root, realParent(absolute));
   if (within !== undefined && isRelPath(within)) return within;
   throw new PreimageError(
     'usage',
@@ -125,6 +117,21 @@ function locateGiven(storeDirectory: string, which: WhichWorkspace, cwd: ByteStr
   );
 }
 
+/** Resolves `.` and `..` by their names, as a shell does. */
+function absolutePath(cwd: ByteString, typed: string): ByteString {
+  if (process.platform === 'win32') {
+    return fromText(resolve(toText(cwd).text, typed).replaceAll('\\', '/'));
+  }
+  // Not `path.resolve`: the working directory may have a name that is not UTF-8.
+  const bytes = fromText(typed);
+  const parts: ByteString[] = [];
+  for (const part of (bytes.startsWith('/') ? bytes : `${cwd}/${bytes}`).split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return `/${parts.join('/')}`;
+}
+
 function relativeTo(root: ByteString, path: ByteString): ByteString | undefined {
   if (path === root) return '';
   const prefix = root.endsWith('/') ? root : `${root}/`;
@@ -168,7 +175,10 @@ function rootPath(path: string): ByteString {
 
 function realPath(path: string, what: string): ByteString {
   try {
-    return fs.realpathSync.native(path, 'buffer').toString('latin1').replaceAll('\\', sep());
+    return fs.realpathSync
+      .native(path, 'buffer')
+      .toString('latin1')
+      .replaceAll('\\', process.platform === 'win32' ? '/' : '\\');
   } catch (error) {
     const shown = printable(fromText(path));
     throw new PreimageError('usage', `Cannot use ${shown} as the ${what}: ${errnoWords(error)}.`, {
@@ -195,17 +205,15 @@ function parentDirectory(path: ByteString): ByteString {
   return path.slice(0, slash) || '/';
 }
 
-function currentDirectory(): string {
+/** A working directory that is gone is no trouble where the root is given: it may be what is to come back. */
+function workingDirectory({ cwd, root }: WhichWorkspace): ByteString {
   try {
-    return process.cwd();
+    return realPath(cwd ?? process.cwd(), 'current directory');
   } catch (error) {
-    throw new PreimageError('usage', `The current directory is gone: ${errnoWords(error)}.`, {
+    if (root !== undefined && isAbsolute(root)) return rootPath(root);
+    throw new PreimageError('usage', 'The current directory is gone.', {
       hint: 'Go to a directory that exists, or give the workspace with --root DIR.',
+      cause: error,
     });
   }
-}
-
-/** Windows separates by a backslash; in a byte string it is always `/`. */
-function sep(): string {
-  return process.platform === 'win32' ? '/' : '\\';
 }

@@ -1,5 +1,6 @@
 import type { Step } from '../core/history.js';
 import { openSteps } from '../core/history.js';
+import { ENTRY, FLAG } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord, OpenRecord } from '../core/records.js';
 import { toText } from '../core/relpath.js';
@@ -13,7 +14,7 @@ import { type Control, makeControl, removeControl } from './control.js';
 import { HostReader, startHost } from './host-client.js';
 import { recover } from './recover.js';
 import { type Scanned, scanIntoStore } from './scan-into-store.js';
-import { type LogState, nextStepId, type Workspace } from './workspace.js';
+import { type LogState, type NamedManifest, nextStepId, type Workspace } from './workspace.js';
 
 /** How a step is to be opened. */
 export type OpenOptions = {
@@ -98,9 +99,8 @@ function startWatching(
 ): HostReader | 'none' {
   if (watcher === 'none') return 'none';
   const baseline = workspace.baseline(state);
-  startHost({
-    store: workspace.layout.directory,
-    token: control.token,
+  startHost(workspace.layout.directory, control, {
+    ignore: [workspace.layout.directory, ...leftOut(workspace, baseline)],
     rules: { include: [...rules.include], exclude: [...rules.exclude], maxFile: rules.maxFile },
     entries: baseline === 'none' ? 0 : baseline.manifest.count,
     stampsTrusted: stampTrust(workspace.root).kind === 'trusted',
@@ -108,6 +108,23 @@ function startWatching(
     prefer: watcher === 'default' ? null : watcher,
   });
   return new HostReader(control);
+}
+
+/** How many directories that are left out are named to the watcher; events of others are dropped. */
+const MOST_IGNORED = 200;
+
+/** Gives the directories that the last scan left out: nobody wants a watch on all of node_modules. */
+function leftOut({ root }: Workspace, baseline: NamedManifest | 'none'): string[] {
+  const paths: string[] = [];
+  if (baseline === 'none') return paths;
+  const { manifest } = baseline;
+  for (let i = 1; i < manifest.count && paths.length < MOST_IGNORED; i++) {
+    const isLeftOut = manifest.has(i, FLAG.unlisted) && manifest.has(i, FLAG.skipped);
+    if (isLeftOut && manifest.type(i) === ENTRY.directory) {
+      paths.push(toText(`${root}/${manifest.path(i)}`).text);
+    }
+  }
+  return paths;
 }
 
 type Appending = {

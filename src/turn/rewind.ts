@@ -26,6 +26,7 @@ import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
 import { appliedChanges, finish, isSettled } from './record-rewind.js';
 import { recover } from './recover.js';
+import { trustedHashes } from './trusted-hashes.js';
 import { type LogState, nextStepId, type Workspace } from './workspace.js';
 
 /** How a rewind or a redo is to be done. */
@@ -118,7 +119,7 @@ function carryOut(workspace: Workspace, state: LogState, job: Job): RewindResult
   const tree = openTree(workspace.root);
   const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.has(sha256));
   try {
-    const plan = planFromDisk(tree, job);
+    const plan = planFromDisk(workspace, tree, job);
     if (options.dryRun) return resultOf(record, plan, plan.changes.map(outcomeOf));
     const ready = prepare(workspace, { tree, writer, plan });
     writer.sync();
@@ -149,11 +150,14 @@ function carryOut(workspace: Workspace, state: LogState, job: Job): RewindResult
   }
 }
 
-function planFromDisk(tree: Tree, { squashed, contested, options }: Job): Plan {
+function planFromDisk(
+  workspace: Workspace,
+  tree: Tree,
+  { squashed, contested, options }: Job,
+): Plan {
   const selected = selectPaths(squashed, options.paths);
-  const disk = new Map(
-    selected.map(({ path }) => [path, lookAt(tree, path, 'hash-only')] as const),
-  );
+  const known = trustedHashes(workspace);
+  const disk = new Map(selected.map(({ path }) => [path, lookAt(tree, path, known)] as const));
   const { force, git } = options;
   return planRewind({ squashed: selected, disk, contested, force, git });
 }
