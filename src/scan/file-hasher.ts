@@ -37,12 +37,10 @@ export class FileHasher {
   changed = false;
   readonly #request: ScanRequest;
   readonly #builder: ManifestBuilder;
-  readonly #volatileInodes: ReadonlySet<bigint>;
 
-  constructor(request: ScanRequest, builder: ManifestBuilder, volatileInodes: ReadonlySet<bigint>) {
+  constructor(request: ScanRequest, builder: ManifestBuilder) {
     this.#request = request;
     this.#builder = builder;
-    this.#volatileInodes = volatileInodes;
   }
 
   hash(file: MetFile): void {
@@ -55,7 +53,7 @@ export class FileHasher {
     }
     const previous = file.previous;
     const known = baseline !== 'none' && previous >= 0 && !baseline.has(previous, FLAG.skipped);
-    const volatile = this.#volatileInodes.has(file.stat.ino);
+    const volatile = file.device.volatileInodes.has(file.stat.ino);
     const trust = decideTrust({
       sameKey: known && this.#builder.sameKey(file.index, baseline, previous),
       trusted: known && baseline.has(previous, FLAG.trusted),

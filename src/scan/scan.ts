@@ -1,4 +1,3 @@
-import { sharedWritableInodes } from '../files/mappings.js';
 import { openTree } from '../files/tree.js';
 import { Devices } from './devices.js';
 import type { ScanRequest, ScanResult } from './request.js';
@@ -11,13 +10,7 @@ import { Walk } from './walk.js';
 export function scanTree(request: ScanRequest): ScanResult {
   const tree = openTree(request.root);
   try {
-    const walk = new Walk({
-      request,
-      tree,
-      devices: new Devices(request.store),
-      volatileInodes: sharedWritableInodes().inodes,
-    });
-    return walk.run();
+    return new Walk(request, tree, new Devices(request.store)).run();
   } finally {
     tree.close();
   }

@@ -13,14 +13,6 @@ import { CHANGED_MEANWHILE, listDirectory, PreviousNames } from './listing.js';
 import { type Place, Places } from './places.js';
 import type { ScanRequest, ScanResult } from './request.js';
 
-/** What a walk works with. */
-export type WalkTools = {
-  readonly request: ScanRequest;
-  readonly tree: Tree;
-  readonly devices: Devices;
-  readonly volatileInodes: ReadonlySet<bigint>;
-};
-
 /** A directory that was added to the manifest and is to be listed. */
 type MetDirectory = {
   readonly path: RelPath;
@@ -54,14 +46,14 @@ export class Walk {
   /** No entry differs from the baseline in place, key or text. */
   #identical: boolean;
 
-  constructor({ request, tree, devices, volatileInodes }: WalkTools) {
+  constructor(request: ScanRequest, tree: Tree, devices: Devices) {
     this.#request = request;
     this.#judge = new Judge(request);
     this.#places = new Places(request, tree);
     this.#devices = devices;
     this.#baseline = request.baseline;
     this.#identical = request.baseline !== 'none';
-    this.#hasher = new FileHasher(request, this.#builder, volatileInodes);
+    this.#hasher = new FileHasher(request, this.#builder);
   }
 
   run(): ScanResult {

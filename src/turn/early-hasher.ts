@@ -1,11 +1,13 @@
 import { fromText, isRelPath, type RelPath } from '../core/relpath.js';
 import type { Coverage } from '../core/rules.js';
 import { isSettled } from '../core/trust.js';
+import { sharedWritableInodes } from '../files/mappings.js';
 import { toNative } from '../files/native-path.js';
 import { probeClock } from '../files/probe.js';
 import { readStable } from '../files/stable-read.js';
 import { lstat, stampOf } from '../files/stat.js';
 import { openTree, spotOf, type Tree } from '../files/tree.js';
+import type { EarlyHash } from '../scan/request.js';
 import type { StoreLayout } from '../store/layout.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { Packs } from '../store/packs.js';
@@ -60,8 +62,10 @@ export class EarlyHasher {
     this.#pending.clear();
     // Before anything is read: what is stamped later than this may change again unseen.
     const probe = probeClock(this.#layout.root, fromText(this.#layout.directory));
+    // After the clock: a mapping that comes later moves the ctime at its first store.
+    const { inodes } = sharedWritableInodes();
     const rootDevice = lstat(toNative(this.#layout.root));
-    const lines: unknown[] = [];
+    const found: (readonly [RelPath, EarlyHash])[] = [];
     for (const path of paths) {
       const spot = spotOf(this.#tree, path);
       if (spot.kind !== 'spot') continue;
@@ -70,14 +74,14 @@ export class EarlyHasher {
       const result = readStable(spot.path, this.#writer);
       if (result.kind !== 'read') continue;
       const onRootDevice = rootDevice !== 'absent' && rootDevice.dev === result.stat.dev;
-      const settled = onRootDevice && isSettled(result.stat.ctimeNs, probe);
-      const { number } = this.#writer;
-      const early = { stamp: stampOf(result.stat), sha256: result.sha256, settled };
-      lines.push(earlyLine(path, early, number === 'none' ? 0 : number));
+      const volatile = inodes.has(result.stat.ino);
+      const settled = onRootDevice && !volatile && isSettled(result.stat.ctimeNs, probe);
+      found.push([path, { stamp: stampOf(result.stat), sha256: result.sha256, settled }]);
     }
-    // The bytes first, then the lines that name them.
+    // The bytes first, then the lines that name them; a writer has a pack only once it has written.
     this.#writer.flush();
-    this.#spool.append(lines);
+    const pack = this.#writer.number === 'none' ? 0 : this.#writer.number;
+    this.#spool.append(found.map(([path, early]) => earlyLine(path, early, pack)));
   }
 
   #mayHash(path: RelPath): boolean {
