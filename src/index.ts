@@ -16,6 +16,7 @@ export type {
   Absent,
   Content,
   DirectoryImage,
+  FifoImage,
   FileImage,
   Image,
   Sha256,

@@ -139,6 +139,7 @@ export function imageJson(image: Image): object {
           const targetBytes = Buffer.from(target, 'latin1').toString('base64');
           return { kind, type, target: text, ...(lossy ? { targetBytes } : {}), uid, gid };
         }
+        case 'fifo':
         case 'directory': {
           const { kind, type, mode, uid, gid } = image;
           return { kind, type, mode: octal(mode), uid, gid };

@@ -169,6 +169,7 @@ function changeNote({ before, after }: Change): string {
 
 function oneSided(image: Image): string {
   if (image.kind !== 'content' || image.type === 'directory') return '';
+  if (image.type === 'fifo') return 'named pipe';
   return image.type === 'file' ? formatSize(image.bytes) : `→ ${printable(image.target)}`;
 }
 

@@ -1,5 +1,14 @@
+import { createHash } from 'node:crypto';
 import { structuredPatch } from 'diff';
-import { type Change, type Content, type FileImage, fromText, printable } from '../index.js';
+import {
+  type Absent,
+  type Change,
+  type Content,
+  type FileImage,
+  fromText,
+  printable,
+  type SymlinkImage,
+} from '../index.js';
 import { tint } from './style.js';
 
 /** How a patch is made. */
@@ -14,7 +23,8 @@ export type PatchOptions = {
 
 /**
  * Makes the git-style patch of one change as a byte string, so that bytes that are no UTF-8 come out
- * as they are. Binary files are named, not dumped; directories, of which git knows nothing, give `''`.
+ * as they are. Binary files are named, not dumped; directories and pipes, of which git knows nothing,
+ * give `''`.
  */
 export function patchOf(change: Change, options: PatchOptions): string {
   const { path, before, after } = change;
@@ -23,8 +33,8 @@ export function patchOf(change: Change, options: PatchOptions): string {
       before.kind === 'skipped' ? before.reason : after.kind === 'skipped' ? after.reason : '';
     return `# not captured: ${fromText(printable(path))} (${fromText(reason)})\n`;
   }
-  const old = before.kind === 'absent' || before.type === 'directory' ? undefined : before;
-  const now = after.kind === 'absent' || after.type === 'directory' ? undefined : after;
+  const old = leafOf(before);
+  const now = leafOf(after);
   if (old === undefined && now === undefined) return '';
   // git has no change of type: it deletes the one and makes the other.
   if (old !== undefined && now !== undefined && old.type !== now.type) {
@@ -33,7 +43,13 @@ export function patchOf(change: Change, options: PatchOptions): string {
   return one(path, old, now, options);
 }
 
-type Leaf = Exclude<Content, { type: 'directory' }>;
+/** What git knows: files and links. */
+type Leaf = FileImage | SymlinkImage;
+
+function leafOf(image: Content | Absent): Leaf | undefined {
+  if (image.kind === 'absent') return undefined;
+  return image.type === 'file' || image.type === 'symlink' ? image : undefined;
+}
 
 function one(
   path: string,
@@ -58,6 +74,9 @@ function one(
     return head.length > 1 ? painted(head, options) : '';
   }
   if (isBinary(oldText) || isBinary(newText)) {
+    // git reads the line only after one that names both contents in full.
+    const mode = oldMode !== '' && oldMode === newMode ? ` ${oldMode}` : '';
+    head.push(`index ${blobId(old, oldText)}..${blobId(now, newText)}${mode}`);
     return painted([...head, `Binary files ${from} and ${to} differ`], options);
   }
   const hunks = hunksOf(oldText, newText);
@@ -72,6 +91,14 @@ function one(
 function textOf(leaf: Leaf | undefined, options: PatchOptions): string {
   if (leaf === undefined) return '';
   return leaf.type === 'symlink' ? leaf.target : options.read(leaf);
+}
+
+/** Names a content as git does: SHA-1 over `blob`, its length and its bytes; zeros for none. */
+function blobId(leaf: Leaf | undefined, text: string): string {
+  if (leaf === undefined) return '0'.repeat(40);
+  const bytes = Buffer.from(text, 'latin1');
+  const head = `blob ${bytes.length}\0`;
+  return createHash('sha1').update(head).update(bytes).digest('hex');
 }
 
 /** A search for the shortest edit takes quadratic time; after so long it is given up. */

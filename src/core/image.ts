@@ -10,17 +10,24 @@ export type Image = Absent | Content | Skipped;
 export type Absent = { readonly kind: 'absent' };
 
 /** What can be put back exactly. */
-export type Content = FileImage | SymlinkImage | DirectoryImage;
+export type Content = FileImage | SymlinkImage | DirectoryImage | FifoImage;
 
 type Owned = { readonly kind: 'content'; readonly uid: number; readonly gid: number };
 
-/** A regular file; `mode` are the twelve permission bits, `mtimeNs` nanoseconds since the epoch. */
+/**
+ * A regular file; `mode` are the twelve permission bits, `mtimeNs` nanoseconds since the epoch.
+ *
+ * `link` tells the inode (`device:inode`) where the file had several names, so that a rewind makes them
+ * names of one file again; `''` where it had one. `sparse` files had holes.
+ */
 export type FileImage = Owned & {
   readonly type: 'file';
   readonly sha256: Sha256;
   readonly bytes: number;
   readonly mode: number;
   readonly mtimeNs: bigint;
+  readonly link: string;
+  readonly sparse: boolean;
 };
 
 /** A symbolic link; its target are the very bytes, whether or not they lead anywhere. */
@@ -29,13 +36,24 @@ export type SymlinkImage = Owned & { readonly type: 'symlink'; readonly target: 
 /** A directory by itself; what is in it has images of its own. */
 export type DirectoryImage = Owned & { readonly type: 'directory'; readonly mode: number };
 
+/** A named pipe; what is in it while it is open is no part of it. */
+export type FifoImage = Owned & { readonly type: 'fifo'; readonly mode: number };
+
 /**
  * Something stands there (or may stand there) that was not captured.
  *
  * `stamp` is the stat key as text where `lstat` worked, `''` elsewhere: two skipped images with the
  * same stamp are the same thing untouched; with no stamp nothing can be said.
  */
-export type Skipped = { readonly kind: 'skipped'; readonly reason: string; readonly stamp: string };
+export type Skipped = {
+  readonly kind: 'skipped';
+  readonly why: SkipCause;
+  readonly reason: string;
+  readonly stamp: string;
+};
+
+/** Why something was not captured: by a rule, for its size, or because it could not be read. */
+export type SkipCause = 'left-out' | 'too-large' | 'unreadable';
 
 /** The one absent image. */
 export const ABSENT: Absent = { kind: 'absent' };
@@ -46,6 +64,7 @@ export const PERMISSIONS = 0o7777;
 /**
  * Reports whether two images are the same state: kind, type, bytes, permission bits, owner, link
  * target. Times do not count: a turn that only touched a file changed nothing that a rewind restores.
+ * Nor do links and holes: what was not written anew still has them.
  */
 export function sameImage(a: Image, b: Image): boolean {
   switch (a.kind) {
@@ -67,6 +86,8 @@ export function sameBytes(a: Content, b: Content): boolean {
       return b.type === 'symlink' && a.target === b.target;
     case 'directory':
       return b.type === 'directory';
+    case 'fifo':
+      return b.type === 'fifo';
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Sha256 } from './image.js';
+import type { Sha256, SkipCause } from './image.js';
 import {
   type Columns,
   FLAG,
@@ -105,19 +105,20 @@ export class ManifestBuilder {
     this.#hashes.set(from.columns.hashes.subarray(start, start + HASH_BYTES), index * HASH_BYTES);
   }
 
-  setTrusted(index: number): void {
-    this.#flags[index] = (this.#flags[index] ?? 0) | FLAG.trusted;
+  /** Sets facts about an entry: bits of `FLAG`. */
+  setFlags(index: number, flags: number): void {
+    this.#flags[index] = (this.#flags[index] ?? 0) | flags;
   }
 
   /** Marks an entry as not captured. */
-  setSkipped(index: number, reason: ByteString): void {
-    this.#flags[index] = (this.#flags[index] ?? 0) | FLAG.skipped;
+  setSkipped(index: number, why: SkipCause, reason: ByteString): void {
+    this.setFlags(index, FLAG.skipped | CAUSE_FLAGS[why]);
     this.#textOf[index] = this.#text(reason);
   }
 
   /** Marks a directory as one whose entries are not known. */
   setUnlisted(index: number, reason: ByteString): void {
-    this.#flags[index] = (this.#flags[index] ?? 0) | FLAG.unlisted;
+    this.setFlags(index, FLAG.unlisted);
     this.#textOf[index] = this.#text(reason);
   }
 
@@ -190,6 +191,12 @@ export class ManifestBuilder {
     this.#keys = keys;
   }
 }
+
+const CAUSE_FLAGS = {
+  'left-out': FLAG.leftOut,
+  'too-large': FLAG.tooLarge,
+  unreadable: 0,
+} as const;
 
 function larger<T extends Uint8Array | Uint16Array | Uint32Array>(from: T, to: T): T {
   to.set(from);

@@ -1,8 +1,8 @@
-import { ABSENT, type Image, PERMISSIONS, type Sha256 } from './image.js';
+import { ABSENT, type Image, PERMISSIONS, type Sha256, type SkipCause } from './image.js';
 import { type ByteString, joinPath, type RelPath, ROOT } from './relpath.js';
 
 /** Types of entries as they stand in a manifest's column; `none` only for a root that is gone. */
-export const ENTRY = { none: 0, file: 1, directory: 2, symlink: 3, other: 4 } as const;
+export const ENTRY = { none: 0, file: 1, directory: 2, symlink: 3, other: 4, fifo: 5 } as const;
 
 /** Facts about an entry as bits of a manifest's column. */
 export const FLAG = {
@@ -12,6 +12,14 @@ export const FLAG = {
   skipped: 2,
   /** What is in this directory is not known, so nothing below it is proven absent. */
   unlisted: 4,
+  /** A file with more names than this one. */
+  linked: 8,
+  /** A file with holes. */
+  sparse: 16,
+  /** Skipped by a rule. */
+  leftOut: 32,
+  /** Skipped for its size. */
+  tooLarge: 64,
 } as const;
 
 /** Fields of a stat key, in the order of a manifest's row of {@link KEY_FIELDS}. */
@@ -172,13 +180,14 @@ export class Manifest {
   /** Says what is known of a name that is not among the entries of this directory (or no directory). */
   absenceIn(index: number): Image {
     if (!this.has(index, FLAG.unlisted)) return ABSENT;
-    return { kind: 'skipped', reason: this.text(index), stamp: '' };
+    return { kind: 'skipped', why: this.#why(index), reason: this.text(index), stamp: '' };
   }
 
   /** Gives the image of an entry. */
   image(index: number): Image {
     if (this.has(index, FLAG.skipped)) {
-      return { kind: 'skipped', reason: this.text(index), stamp: this.stamp(index) };
+      const stamp = this.stamp(index);
+      return { kind: 'skipped', why: this.#why(index), reason: this.text(index), stamp };
     }
     const uid = Number(this.key(index, KEY.uid));
     const gid = Number(this.key(index, KEY.gid));
@@ -188,6 +197,8 @@ export class Manifest {
         return ABSENT;
       case ENTRY.directory:
         return { kind: 'content', type: 'directory', mode, uid, gid };
+      case ENTRY.fifo:
+        return { kind: 'content', type: 'fifo', mode, uid, gid };
       case ENTRY.symlink:
         return { kind: 'content', type: 'symlink', target: this.text(index), uid, gid };
       default:
@@ -200,14 +211,26 @@ export class Manifest {
           uid,
           gid,
           mtimeNs: this.key(index, KEY.mtime),
+          link: this.has(index, FLAG.linked) ? this.inode(index) : '',
+          sparse: this.has(index, FLAG.sparse),
         };
     }
+  }
+
+  /** Tells an entry's inode, as `FileImage.link` does. */
+  inode(index: number): string {
+    return `${this.key(index, KEY.dev)}:${this.key(index, KEY.ino)}`;
   }
 
   /** Writes an entry's stat key as text. */
   stamp(index: number): string {
     const from = index * KEY_FIELDS;
     return this.columns.keys.subarray(from, from + KEY_FIELDS).join(':');
+  }
+
+  #why(index: number): SkipCause {
+    if (this.has(index, FLAG.leftOut)) return 'left-out';
+    return this.has(index, FLAG.tooLarge) ? 'too-large' : 'unreadable';
   }
 
   #child(directory: number, name: ByteString): number {

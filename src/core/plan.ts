@@ -6,6 +6,7 @@ import {
   isGitData,
   isWithin,
   joinPath,
+  nameOf,
   parentOf,
   type RelPath,
 } from './relpath.js';
@@ -16,6 +17,8 @@ export type DiskState = {
   readonly image: Image;
   /** Stat key as text, to be compared right before the write; `''` where nothing stands. */
   readonly stamp: string;
+  /** How many names the file has; 1 for all else. */
+  readonly links: number;
   /** Names in it, where it is a directory. */
   readonly entries: readonly ByteString[];
   readonly parent: ParentState;
@@ -36,6 +39,8 @@ export type PlannedChange = {
   readonly to: Absent | Content;
   /** See {@link DiskState.stamp}. */
   readonly stamp: string;
+  /** See {@link DiskState.links}. */
+  readonly links: number;
 };
 
 /** How one path came out of a rewind. */
@@ -78,7 +83,7 @@ export function planRewind(request: PlanRequest): Plan {
   let gitLeftAlone = 0;
   for (const change of request.squashed) {
     const verdict = judge(change, request);
-    if (!request.git && isGitData(change.path)) {
+    if (!request.git && isRepositoryData(change, request.disk.get(change.path)?.image)) {
       if (verdict.kind === 'act') gitLeftAlone += 1;
       continue;
     }
@@ -136,12 +141,15 @@ function judge(change: SquashedChange, request: PlanRequest): Verdict {
     if (before.stamp !== '' && before.stamp === disk.stamp) return settle('unchanged', '');
     return settle('skipped', before.reason);
   }
-  if (after.kind === 'skipped' && isDirectory(disk.image)) return settle('skipped', after.reason);
-  if (disk.image.kind === 'skipped') return settle('failed', disk.image.reason);
+  if (after.kind === 'skipped' && (after.why === 'left-out' || isDirectory(disk.image))) {
+    return settle('skipped', after.reason);
+  }
   const asLeft =
     after.kind === 'skipped'
       ? after.stamp !== '' && after.stamp === disk.stamp
       : sameImage(disk.image, after);
+  // What cannot be read can be captured only where it is known to be ours: see `capture-from.ts`.
+  if (disk.image.kind === 'skipped' && !asLeft) return settle('failed', disk.image.reason);
   const other = request.contested.get(path);
   if (!request.force) {
     if (other !== undefined) return settle('conflict', `turn ${other} changed it as well`);
@@ -150,7 +158,7 @@ function judge(change: SquashedChange, request: PlanRequest): Verdict {
   }
   return {
     kind: 'act',
-    change: { path, from: disk.image, to: before, stamp: disk.stamp },
+    change: { path, from: disk.image, to: before, stamp: disk.stamp, links: disk.links },
   };
 }
 
@@ -209,9 +217,15 @@ function addMissing(
   for (const path of ancestors) {
     if (verdicts.get(path)?.kind === 'act') continue;
     const to: Content = { kind: 'content', type: 'directory', mode: 0o755, uid, gid };
-    const change: PlannedChange = { path, from: { kind: 'absent' }, to, stamp: '' };
+    const change: PlannedChange = { path, from: { kind: 'absent' }, to, stamp: '', links: 1 };
     verdicts.set(path, { kind: 'act', change });
   }
+}
+
+/** A `.git` that is a file (of a worktree or a submodule) is an ordinary file. */
+function isRepositoryData({ path, before, after }: SquashedChange, now: Image = after): boolean {
+  if (!isGitData(path)) return false;
+  return nameOf(path) !== '.git' || [before, after, now].some(isDirectory);
 }
 
 function isDirectory(image: Image): boolean {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Change } from './change.js';
-import type { Image } from './image.js';
+import type { FileImage, Image } from './image.js';
 import { type ByteString, isRelPath, type RelPath, toText } from './relpath.js';
 import { TURN_ID } from './turn-id.js';
 
@@ -53,14 +53,22 @@ const ContentSchema = v.variant('type', [
     bytes: Count,
     mode: Mode,
     mtimeNs: Nanoseconds,
+    link: v.optional(v.string(), ''),
+    sparse: v.optional(v.boolean(), false),
   }),
   v.object({ ...owned, type: v.literal('symlink'), target: Bytes }),
   v.object({ ...owned, type: v.literal('directory'), mode: Mode }),
+  v.object({ ...owned, type: v.literal('fifo'), mode: Mode }),
 ]);
 
 const ImageSchema = v.variant('kind', [
   v.object({ kind: v.literal('absent') }),
-  v.object({ kind: v.literal('skipped'), reason: v.string(), stamp: v.string() }),
+  v.object({
+    kind: v.literal('skipped'),
+    why: v.picklist(['left-out', 'too-large', 'unreadable']),
+    reason: v.string(),
+    stamp: v.string(),
+  }),
   ContentSchema,
 ]);
 
@@ -203,10 +211,11 @@ export function imageToJson(image: Image): unknown {
   if (image.kind !== 'content') return image;
   switch (image.type) {
     case 'file':
-      return { ...image, mtimeNs: String(image.mtimeNs) };
+      return fileToJson(image);
     case 'symlink':
       return { ...image, target: encodeBytes(image.target) };
     case 'directory':
+    case 'fifo':
       return image;
   }
 }
@@ -215,6 +224,16 @@ export function imageToJson(image: Image): unknown {
 export function decodeImage(value: unknown): Image | { readonly invalid: string } {
   const result = v.safeParse(ImageSchema, value);
   return result.success ? result.output : { invalid: result.issues[0].message };
+}
+
+/** Leaves out what is not so for most files. */
+function fileToJson({ link, sparse, ...image }: FileImage): unknown {
+  return {
+    ...image,
+    mtimeNs: String(image.mtimeNs),
+    ...(link === '' ? {} : { link }),
+    ...(sparse ? { sparse } : {}),
+  };
 }
 
 function changeToJson(change: Change): unknown {

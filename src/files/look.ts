@@ -5,7 +5,7 @@ import type { DiskState } from '../core/plan.js';
 import { errnoWords, isErrno } from '../core/problem.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import { readStable } from './stable-read.js';
-import { lstat, permissionsOf, type Stat, specialName, stampOf } from './stat.js';
+import { isSparse, linkOf, lstat, permissionsOf, type Stat, specialName, stampOf } from './stat.js';
 import { type Spot, spotOf, type Tree } from './tree.js';
 
 /** Knows the image of a file that was looked at without reading it, or does not. */
@@ -22,25 +22,35 @@ export function lookAt(
 ): DiskState {
   const spot = spotOf(tree, path);
   if (spot.kind !== 'spot') {
-    return { image: ABSENT, stamp: '', entries: [], parent: spot };
+    if (spot.kind !== 'unreachable') {
+      return { image: ABSENT, stamp: '', links: 1, entries: [], parent: spot };
+    }
+    // Nobody can say what is behind a closed directory: not that nothing is.
+    const image = { kind: 'skipped', why: 'unreadable', reason: spot.reason, stamp: '' } as const;
+    const parent = { kind: 'blocked', by: spot.at } as const;
+    return { image, stamp: '', links: 1, entries: [], parent };
   }
   const parent = { kind: 'directory' } as const;
   let stat: Stat | 'absent';
   try {
     stat = lstat(spot.path);
   } catch (error) {
-    return { image: unreadable(error), stamp: '', entries: [], parent };
+    return { image: unreadable(error), stamp: '', links: 1, entries: [], parent };
   }
-  if (stat === 'absent') return { image: ABSENT, stamp: '', entries: [], parent };
-  const entries = stat.isDirectory() ? listEntries(tree, path) : [];
-  if (!Array.isArray(entries)) return { image: entries, stamp: stampOf(stat), entries: [], parent };
-  if (stat.isFile()) {
-    const known = typeof how === 'function' ? how(path, stat) : 'unknown';
-    if (known !== 'unknown') return { image: known, stamp: stampOf(stat), entries, parent };
-    const sink = typeof how === 'function' ? 'hash-only' : how;
-    return { ...lookAtFile(spot, stat, sink), entries, parent };
+  if (stat === 'absent') return { image: ABSENT, stamp: '', links: 1, entries: [], parent };
+  const stamp = stampOf(stat);
+  if (stat.isDirectory()) {
+    const entries = listEntries(tree, path);
+    return Array.isArray(entries)
+      ? { image: imageOf(spot, stat), stamp, links: 1, entries, parent }
+      : { image: entries, stamp, links: 1, entries: [], parent };
   }
-  return { image: imageOf(spot, stat), stamp: stampOf(stat), entries, parent };
+  const links = stat.isFile() ? Number(stat.nlink) : 1;
+  if (!stat.isFile()) return { image: imageOf(spot, stat), stamp, links, entries: [], parent };
+  const known = typeof how === 'function' ? how(path, stat) : 'unknown';
+  if (known !== 'unknown') return { image: known, stamp, links, entries: [], parent };
+  const sink = typeof how === 'function' ? 'hash-only' : how;
+  return { ...lookAtFile(spot, stat, sink), links, entries: [], parent };
 }
 
 type ReachedSpot = Extract<Spot, { kind: 'spot' }>;
@@ -48,6 +58,7 @@ type ReachedSpot = Extract<Spot, { kind: 'spot' }>;
 function imageOf(spot: ReachedSpot, stat: Stat): Image {
   const owned = { kind: 'content', uid: Number(stat.uid), gid: Number(stat.gid) } as const;
   if (stat.isDirectory()) return { ...owned, type: 'directory', mode: permissionsOf(stat) };
+  if (stat.isFIFO()) return { ...owned, type: 'fifo', mode: permissionsOf(stat) };
   if (stat.isSymbolicLink()) {
     try {
       return { ...owned, type: 'symlink', target: fs.readlinkSync(spot.path, 'latin1') };
@@ -57,6 +68,7 @@ function imageOf(spot: ReachedSpot, stat: Stat): Image {
   }
   return {
     kind: 'skipped',
+    why: 'unreadable',
     reason: `${specialName(stat)} is not captured`,
     stamp: stampOf(stat),
   };
@@ -70,12 +82,17 @@ function lookAtFile(
   const result = readStable(spot.path, sink);
   switch (result.kind) {
     case 'gone': {
-      const image = { kind: 'skipped', reason: 'it changed while it was read', stamp: '' } as const;
+      const image = {
+        kind: 'skipped',
+        why: 'unreadable',
+        reason: 'it changed while it was read',
+        stamp: '',
+      } as const;
       return { image, stamp: '' };
     }
     case 'skipped': {
       const stamp = stampOf(stat);
-      return { image: { kind: 'skipped', reason: result.reason, stamp }, stamp };
+      return { image: { kind: 'skipped', why: 'unreadable', reason: result.reason, stamp }, stamp };
     }
     case 'read':
       return { image: fileImage(result.sha256, result.stat), stamp: stampOf(result.stat) };
@@ -93,6 +110,8 @@ function fileImage(sha256: Sha256, stat: Stat): FileImage {
     uid: Number(stat.uid),
     gid: Number(stat.gid),
     mtimeNs: stat.mtimeNs,
+    link: linkOf(stat),
+    sparse: isSparse(stat),
   };
 }
 
@@ -101,7 +120,12 @@ function listEntries(tree: Tree, path: RelPath): ByteString[] | Image {
   try {
     const directory = tree.directory(path);
     if (directory.kind === 'directory') return fs.readdirSync(directory.self, 'latin1');
-    return { kind: 'skipped', reason: 'it changed while it was read', stamp: '' };
+    return {
+      kind: 'skipped',
+      why: 'unreadable',
+      reason: 'it changed while it was read',
+      stamp: '',
+    };
   } catch (error) {
     return unreadable(error);
   }
@@ -110,5 +134,10 @@ function listEntries(tree: Tree, path: RelPath): ByteString[] | Image {
 function unreadable(error: unknown, stamp = ''): Image {
   if (!isErrno(error, 'EACCES', 'EPERM', 'EIO', 'ELOOP', 'ENOTDIR', 'ENOENT', 'ESTALE'))
     throw error;
-  return { kind: 'skipped', reason: `it cannot be read: ${errnoWords(error)}`, stamp };
+  return {
+    kind: 'skipped',
+    why: 'unreadable',
+    reason: `it cannot be read: ${errnoWords(error)}`,
+    stamp,
+  };
 }

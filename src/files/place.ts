@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import type { Content } from '../core/image.js';
+import type { Content, FifoImage, FileImage } from '../core/image.js';
 import { errnoWords, isErrno } from '../core/problem.js';
 import type { ByteString } from '../core/relpath.js';
+import { writeAll } from './durable.js';
 import { type NativePath, toNative } from './native-path.js';
-import { lstat, stampOf } from './stat.js';
+import { lstat, type Stat, stampOf } from './stat.js';
 
 /** What one write to the workspace came to; `note` is what could not be restored beside the bytes. */
 export type Placed =
@@ -22,30 +23,101 @@ const O_PATH = 0o10000000;
 /** Directories are made so that only we can reach into them until all is in place. */
 const STAGING_MODE = 0o700;
 
+/** What must stand at a place right before it is written. */
+export type Expected =
+  | { readonly kind: 'nothing' }
+  /** `anyCtime`: another name of the same inode was replaced by us, which moves this one's ctime. */
+  | { readonly kind: 'stamp'; readonly stamp: string; readonly anyCtime: boolean };
+
+/** Hands a content on piece by piece. */
+export type Fill = (write: (piece: Uint8Array) => void) => void;
+
 /**
  * Writes a file beside its place: made new, never through a link, readable by nobody else until it is
  * whole; then owner and permission bits, in this order, for a change of owner clears set-id bits.
  */
 export function stageFile(
   path: NativePath,
-  content: Extract<Content, { type: 'file' }>,
-  options: { readonly fill: (write: (piece: Uint8Array) => void) => void; readonly sync: boolean },
+  content: FileImage,
+  options: { readonly fill: Fill; readonly sync: boolean },
 ): Placed {
   const fd = fs.openSync(path, CREATE_NEW, 0o600);
   try {
-    options.fill((piece) => {
-      let done = 0;
-      while (done < piece.length) done += fs.writeSync(fd, piece, done);
-    });
-    const note = own(fs.fstatSync(fd, { bigint: true }), content, (uid, gid) => {
-      fs.fchownSync(fd, uid, gid);
-    });
-    fs.fchmodSync(fd, content.mode);
-    if (options.sync) fs.fsyncSync(fd);
-    return { kind: 'done', note };
+    return writeContent(fd, content, options);
   } finally {
     fs.closeSync(fd);
   }
+}
+
+/**
+ * Writes a file's content into the inode that stands, for it has names elsewhere.
+ *
+ * RACE: whoever reads it meanwhile sees old and new bytes mixed, and so does everyone after a crash
+ * until the journal is replayed: there is no other way to keep names elsewhere on the same file.
+ */
+export function writeInPlace(
+  path: NativePath,
+  content: FileImage,
+  options: { readonly fill: Fill; readonly expected: Expected },
+): Placed {
+  const fd = fs.openSync(path, fs.constants.O_WRONLY | O_NOFOLLOW);
+  try {
+    const stat = fs.fstatSync(fd, { bigint: true });
+    if (!isExpected(stat, options.expected)) return CHANGED;
+    const placed = writeContent(fd, { ...content, sparse: false }, { ...options, sync: true });
+    fs.ftruncateSync(fd, content.bytes);
+    return placed;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function writeContent(
+  fd: number,
+  content: FileImage,
+  options: { readonly fill: Fill; readonly sync: boolean },
+): Placed {
+  let position = 0;
+  options.fill((piece) => {
+    if (content.sparse) writeAroundHoles(fd, piece, position);
+    else writeAll(fd, piece, position);
+    position += piece.length;
+  });
+  if (content.sparse) fs.ftruncateSync(fd, content.bytes);
+  const note = own(fs.fstatSync(fd, { bigint: true }), content, (uid, gid) => {
+    fs.fchownSync(fd, uid, gid);
+  });
+  fs.fchmodSync(fd, content.mode);
+  if (options.sync) fs.fsyncSync(fd);
+  return { kind: 'done', note };
+}
+
+/** Blocks of zeros this long are left as holes where the file had holes. */
+const HOLE_BYTES = 4096;
+const ZEROS = Buffer.alloc(HOLE_BYTES);
+
+function writeAroundHoles(fd: number, piece: Uint8Array, position: number): void {
+  for (let at = 0; at < piece.length; at += HOLE_BYTES) {
+    const block = piece.subarray(at, at + HOLE_BYTES);
+    if (!ZEROS.subarray(0, block.length).equals(block)) writeAll(fd, block, position + at);
+  }
+}
+
+/** Makes a named pipe beside its place; Node has no call for it, so the system's `mkfifo` does it. */
+export function stageFifo(path: NativePath, content: FifoImage): Placed {
+  // Our own descriptors are not the child's: reach the directory through our process.
+  const reached = path.toString().replace('/proc/self/', `/proc/${process.pid}/`);
+  const { status, error } = spawnSync('mkfifo', ['-m', '600', reached], { stdio: 'ignore' });
+  if (error !== undefined || status !== 0) {
+    return { kind: 'failed', reason: 'a named pipe cannot be made here: no mkfifo' };
+  }
+  return setMetadata(path, content);
+}
+
+/** Makes another name of a file beside its place. */
+export function stageHardLink(file: NativePath, path: NativePath): Placed {
+  fs.linkSync(file, path);
+  return DONE;
 }
 
 /** Makes a symbolic link beside its place. */
@@ -63,15 +135,15 @@ export function stageLink(
 }
 
 /**
- * Moves what was staged into its place, if what is expected stands there: a stamp, or `''` for nothing.
+ * Moves what was staged into its place, if what is expected stands there.
  *
  * RACE: something replaced between the look and the rename is lost; the window is two system calls.
  * Where nothing is expected there is no window: a hard link fails if something came.
  */
-export function moveIntoPlace(staged: NativePath, place: NativePath, expected: string): Placed {
-  if (expected !== '') {
+export function moveIntoPlace(staged: NativePath, place: NativePath, expected: Expected): Placed {
+  if (expected.kind === 'stamp') {
     const now = lstat(place);
-    if (now === 'absent' || stampOf(now) !== expected) return CHANGED;
+    if (now === 'absent' || !isExpected(now, expected)) return CHANGED;
     fs.renameSync(staged, place);
     return DONE;
   }
@@ -81,7 +153,7 @@ export function moveIntoPlace(staged: NativePath, place: NativePath, expected: s
   } catch (error) {
     if (isErrno(error, 'EEXIST')) return CHANGED;
     // No hard links on this file system (or none of links): look, then rename.
-    if (!isErrno(error, 'EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK', 'EACCES')) throw error;
+    if (!isErrno(error, 'EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK')) throw error;
     if (lstat(place) !== 'absent') return CHANGED;
     fs.renameSync(staged, place);
   }
@@ -89,7 +161,7 @@ export function moveIntoPlace(staged: NativePath, place: NativePath, expected: s
 }
 
 /** Removes a file, link or empty directory, if it is what is expected; never recursively. */
-export function removeExpected(path: NativePath, expected: string): Placed {
+export function removeExpected(path: NativePath, expected: Expected): Placed {
   const now = lstat(path);
   if (now === 'absent') return CHANGED;
   if (now.isDirectory()) {
@@ -102,9 +174,20 @@ export function removeExpected(path: NativePath, expected: string): Placed {
     }
   }
   // RACE: as in moveIntoPlace.
-  if (stampOf(now) !== expected) return CHANGED;
+  if (!isExpected(now, expected)) return CHANGED;
   fs.unlinkSync(path);
   return DONE;
+}
+
+function isExpected(now: Stat, expected: Expected): boolean {
+  if (expected.kind === 'nothing') return false;
+  const stamp = stampOf(now);
+  if (!expected.anyCtime) return stamp === expected.stamp;
+  return withoutCtime(stamp) === withoutCtime(expected.stamp);
+}
+
+function withoutCtime(stamp: string): string {
+  return stamp.slice(0, stamp.lastIndexOf(':'));
 }
 
 /** Makes a directory that is ours alone until {@link setMetadata} gives it its mode. */
@@ -129,10 +212,10 @@ export function setMetadata(path: NativePath, content: Content): Placed {
     });
     return { kind: 'done', note };
   }
-  if (content.type === 'directory' ? !now.isDirectory() : !now.isFile()) return CHANGED;
+  if (!hasType(now, content)) return CHANGED;
   const { mode } = content;
   return withHandle(path, (handle, stat) => {
-    if (stat.isDirectory() !== (content.type === 'directory')) return CHANGED;
+    if (!hasType(stat, content)) return CHANGED;
     const note = own(stat, content, (uid, gid) => {
       fs.chownSync(handle, uid, gid);
     });
@@ -173,6 +256,19 @@ export function placedError(error: unknown): Placed {
 const CHANGED: Placed = { kind: 'conflict', reason: 'it was changed while the rewind ran' };
 
 type Owned = { readonly uid: bigint; readonly gid: bigint };
+
+function hasType(stat: Stat, content: Content): boolean {
+  switch (content.type) {
+    case 'file':
+      return stat.isFile();
+    case 'directory':
+      return stat.isDirectory();
+    case 'fifo':
+      return stat.isFIFO();
+    case 'symlink':
+      return stat.isSymbolicLink();
+  }
+}
 
 /** Changes the owner where it differs; without the right to, that is a note and no failure. */
 function own(now: Owned, wanted: Content, chown: (uid: number, gid: number) => void): string {

@@ -22,7 +22,8 @@ export function lstat(path: NativePath): Stat | 'absent' {
 export function entryType(stat: Stat): number {
   if (stat.isFile()) return ENTRY.file;
   if (stat.isDirectory()) return ENTRY.directory;
-  return stat.isSymbolicLink() ? ENTRY.symlink : ENTRY.other;
+  if (stat.isSymbolicLink()) return ENTRY.symlink;
+  return stat.isFIFO() ? ENTRY.fifo : ENTRY.other;
 }
 
 /** Reports whether two looks saw the same thing untouched: all eight fields of the stat key. */
@@ -58,12 +59,24 @@ export function permissionsOf(stat: Stat): number {
   return Number(stat.mode) & PERMISSIONS;
 }
 
+/** Tells a file's inode where it has several names, `''` where it has one: see `FileImage.link`. */
+export function linkOf(stat: Stat): string {
+  return stat.nlink > 1n ? `${stat.dev}:${stat.ino}` : '';
+}
+
+/** Reports whether a file has holes: fewer blocks of 512 bytes (stat(2)) than its size needs. */
+export function isSparse(stat: Stat): boolean {
+  return stat.size >= SMALLEST_HOLE && stat.blocks * 512n < stat.size;
+}
+
 /** Names what a special file is, for a person. */
 export function specialName(stat: Stat): string {
-  if (stat.isFIFO()) return 'a named pipe';
   if (stat.isSocket()) return 'a socket';
   if (stat.isBlockDevice() || stat.isCharacterDevice()) return 'a device';
   return 'a special file';
 }
+
+/** No common file system makes smaller holes. */
+const SMALLEST_HOLE = 4096n;
 
 const BIGINT = { bigint: true, throwIfNoEntry: false } as const;

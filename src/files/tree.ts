@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { isErrno } from '../core/problem.js';
+import { errnoWords, isErrno } from '../core/problem.js';
 import {
   type ByteString,
   isWithin,
@@ -10,7 +10,7 @@ import {
   ROOT,
 } from '../core/relpath.js';
 import { type NativePath, toNative } from './native-path.js';
-import { lstat } from './stat.js';
+import { lstat, type Stat } from './stat.js';
 
 /** A directory below the root that was reached without following any link. */
 type Directory = {
@@ -24,7 +24,9 @@ type Directory = {
 /** What stands in the way of a directory. */
 type NoDirectory =
   | { readonly kind: 'missing'; readonly ancestors: readonly RelPath[] }
-  | { readonly kind: 'blocked'; readonly by: RelPath };
+  | { readonly kind: 'blocked'; readonly by: RelPath }
+  /** It may be there: a directory above it lets nobody through. */
+  | { readonly kind: 'unreachable'; readonly at: RelPath; readonly reason: string };
 
 /**
  * Safe access to a tree: every parent is opened in turn as a directory and never through a link, and
@@ -105,6 +107,7 @@ class AnchoredTree implements Tree {
       } catch (error) {
         if (isErrno(error, 'ENOENT')) return { kind: 'missing', ancestors: chain(next, path) };
         if (isErrno(error, 'ENOTDIR', 'ELOOP')) return { kind: 'blocked', by: next };
+        if (isErrno(error, 'EACCES', 'EPERM')) return closed(top.path, error);
         throw error;
       }
       this.#open.push({ path: next, fd });
@@ -181,12 +184,22 @@ class CheckedTree implements Tree {
     let at = ROOT;
     while (at !== path) {
       at = stepTowards(at, path);
-      const stat = lstat(toNative(`${this.root}/${at}`));
+      let stat: Stat | 'absent';
+      try {
+        stat = lstat(toNative(`${this.root}/${at}`));
+      } catch (error) {
+        if (isErrno(error, 'EACCES', 'EPERM')) return closed(parentOf(at), error);
+        throw error;
+      }
       if (stat === 'absent') return { kind: 'missing', ancestors: chain(at, path) };
       if (!stat.isDirectory()) return { kind: 'blocked', by: at };
     }
     return 'none';
   }
+}
+
+function closed(at: RelPath, error: unknown): NoDirectory {
+  return { kind: 'unreachable', at, reason: `it cannot be reached: ${errnoWords(error)}` };
 }
 
 /** Gives the path one part longer than `from` on the way to `to`. */

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import type { SkipCause } from '../core/image.js';
 import { FLAG, KEY, type Manifest } from '../core/manifest.js';
 import type { ManifestBuilder } from '../core/manifest-builder.js';
 import { printable } from '../core/printable.js';
@@ -8,7 +9,7 @@ import { decideTrust, isSettled, isSpotCheck } from '../core/trust.js';
 import { formatSize } from '../core/units.js';
 import type { NativePath } from '../files/native-path.js';
 import { readStable } from '../files/stable-read.js';
-import { type Stat, stampOf } from '../files/stat.js';
+import { isSparse, type Stat, stampOf } from '../files/stat.js';
 import type { Device } from './devices.js';
 import { CHANGED_MEANWHILE } from './listing.js';
 import type { EarlyHash, ScanRequest } from './request.js';
@@ -48,7 +49,7 @@ export class FileHasher {
     const { maxFile } = coverage.rules;
     if (maxFile > 0 && file.stat.size > maxFile) {
       const size = formatSize(Number(file.stat.size));
-      this.#skip(file, `${size} is over the limit of ${formatSize(maxFile)}`);
+      this.#skip(file, 'too-large', `${size} is over the limit of ${formatSize(maxFile)}`);
       return;
     }
     const previous = file.previous;
@@ -72,7 +73,7 @@ export class FileHasher {
 
   #reuse({ index, previous, stat }: MetFile, baseline: Manifest): void {
     this.#builder.copyHash(index, baseline, previous);
-    this.#builder.setTrusted(index);
+    this.#builder.setFlags(index, FLAG.trusted | shapeOf(stat));
     this.files += 1;
     this.bytes += Number(stat.size);
   }
@@ -83,7 +84,7 @@ export class FileHasher {
     if (early === undefined || !early.settled || early.stamp !== stampOf(file.stat)) return false;
     if (!this.#request.sink.has(early.sha256)) return false;
     this.#builder.setHash(file.index, early.sha256);
-    this.#builder.setTrusted(file.index);
+    this.#builder.setFlags(file.index, FLAG.trusted | shapeOf(file.stat));
     this.changed = true;
     this.files += 1;
     this.bytes += Number(file.stat.size);
@@ -95,16 +96,17 @@ export class FileHasher {
     const result = readStable(file.path, this.#request.sink);
     switch (result.kind) {
       case 'gone':
-        this.#skip(file, CHANGED_MEANWHILE);
+        this.#skip(file, 'unreadable', CHANGED_MEANWHILE);
         return;
       case 'skipped':
-        this.#skip(file, result.reason);
+        this.#skip(file, 'unreadable', result.reason);
         return;
       case 'read':
         this.#builder.setKey(file.index, result.stat);
         this.#builder.setHash(file.index, result.sha256);
+        this.#builder.setFlags(file.index, shapeOf(result.stat));
         if (!volatile && isSettled(result.stat.ctimeNs, file.device.probe)) {
-          this.#builder.setTrusted(file.index);
+          this.#builder.setFlags(file.index, FLAG.trusted);
         }
         this.files += 1;
         this.bytes += Number(result.stat.size);
@@ -134,12 +136,17 @@ export class FileHasher {
     this.#read(file, false);
   }
 
-  #skip({ index, previous }: MetFile, reason: string): void {
+  #skip({ index, previous }: MetFile, why: SkipCause, reason: string): void {
     const { baseline } = this.#request;
-    this.#builder.setSkipped(index, reason);
+    this.#builder.setSkipped(index, why, reason);
     const known = baseline !== 'none' && previous >= 0 && baseline.has(previous, FLAG.skipped);
     if (!known || baseline.text(previous) !== reason) this.changed = true;
   }
+}
+
+/** Gives the flags that tell a file's names and holes. */
+function shapeOf(stat: Stat): number {
+  return (stat.nlink > 1n ? FLAG.linked : 0) | (isSparse(stat) ? FLAG.sparse : 0);
 }
 
 /** Writes dirty pages of a mapping out, so that the next store into it moves the stamps again. */

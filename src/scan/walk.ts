@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import type { SkipCause } from '../core/image.js';
 import { ENTRY, FLAG, type Manifest } from '../core/manifest.js';
 import { ManifestBuilder, type StatKey } from '../core/manifest-builder.js';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
@@ -174,13 +175,14 @@ export class Walk {
     if (coverage.judgesFiles || met.inherited !== '') {
       const verdict = coverage.judgeFile(joinPath(met.path, entry.name), met.inherited);
       if (verdict.kind === 'left-out') {
-        this.#skip(entry, verdict.why);
+        this.#skip(entry, 'left-out', verdict.why);
         return;
       }
     }
     if (entry.stat.isFile()) files.push(entry);
     else if (entry.stat.isSymbolicLink()) this.#link(entry);
-    else this.#skip(entry, `${specialName(entry.stat)} is not captured`);
+    else if (!entry.stat.isFIFO())
+      this.#skip(entry, 'unreadable', `${specialName(entry.stat)} is not captured`);
   }
 
   #link(entry: MetEntry): void {
@@ -189,7 +191,7 @@ export class Walk {
       this.#builder.setText(entry.index, target);
       this.#compareText(entry.previous, target);
     } catch (error) {
-      this.#skip(entry, `it cannot be read: ${errnoWords(error)}`);
+      this.#skip(entry, 'unreadable', `it cannot be read: ${errnoWords(error)}`);
     }
   }
 
@@ -225,14 +227,14 @@ export class Walk {
     return index;
   }
 
-  #skip({ index, previous }: Met, reason: string): void {
-    this.#builder.setSkipped(index, reason);
+  #skip({ index, previous }: Met, why: SkipCause, reason: string): void {
+    this.#builder.setSkipped(index, why, reason);
     this.#compareText(previous, reason);
   }
 
   #leaveOut(met: Met, reason: string): void {
     this.#builder.setUnlisted(met.index, reason);
-    this.#skip(met, reason);
+    this.#skip(met, 'left-out', reason);
   }
 
   #unlisted({ index, previous }: Met, reason: string): void {

@@ -1,25 +1,34 @@
 import fs from 'node:fs';
-import { type Content, type Image, sameBytes, sameImage } from '../core/image.js';
-import type { Outcome, PlannedChange } from '../core/plan.js';
+import type { DirectoryImage } from '../core/image.js';
+import { choosePlacements, inodeOf, type Placement } from '../core/placement.js';
+import type { PlannedChange } from '../core/plan.js';
+import {
+  isDirectory,
+  isMetadataOnly,
+  isNewDirectory,
+  needsPlacing,
+  needsRemoval,
+} from '../core/planned.js';
 import { isErrno, PreimageError } from '../core/problem.js';
-import { type ByteString, nameOf, parentOf, type RelPath } from '../core/relpath.js';
-import { lookAt } from '../files/look.js';
+import { parentOf, type RelPath } from '../core/relpath.js';
 import type { NativePath } from '../files/native-path.js';
 import {
   canSyncFileSystem,
   DONE,
+  type Expected,
   makeStagingDirectory,
-  moveIntoPlace,
   type Placed,
   placedError,
   removeExpected,
   setMetadata,
-  stageFile,
-  stageLink,
   syncFileSystem,
+  writeInPlace,
 } from '../files/place.js';
 import { spotOf, type Tree } from '../files/tree.js';
 import type { Packs } from '../store/packs.js';
+import { bringsBytes, Stager } from './stager.js';
+import { closedDirectory, directoriesOf, lock, unlock } from './unlocked.js';
+import { type Applied, verifyApplied } from './verify-applied.js';
 
 /** What an apply works with. */
 export type ApplyTools = {
@@ -27,11 +36,10 @@ export type ApplyTools = {
   readonly packs: Packs;
   /** Number of the rewind's step: names what is staged. */
   readonly step: number;
+  /** Files that still stand, by inode: see `choosePlacements`. */
+  readonly survivors: ReadonlyMap<string, RelPath>;
   readonly onProgress: (done: number, total: number) => void;
 };
-
-/** One path as it stands after an apply. */
-export type Applied = { readonly outcome: Outcome; readonly now: Image };
 
 /**
  * Carries out a journalled plan: stages every content beside its place, syncs once, deletes deepest
@@ -41,25 +49,23 @@ export type Applied = { readonly outcome: Outcome; readonly now: Image };
  * Trouble with one path is its outcome. A full disk while staging ends it before anything was touched.
  */
 export function applyPlan(changes: readonly PlannedChange[], tools: ApplyTools): Applied[] {
-  const apply = new Apply(changes, tools);
-  return apply.run();
-}
-
-/** Names what a rewind stages, so that a later one can find what a crash has left. */
-function stagedName(step: number, index: number): ByteString {
-  return `.preimage-${step}-${index}`;
+  return new Apply(changes, tools).run();
 }
 
 /** Up to this many files are synced one by one; more of them at once with their file system. */
 const FEW = 32;
 
-type Staged = { readonly directory: RelPath; readonly name: ByteString };
-
 class Apply {
   readonly #changes: readonly PlannedChange[];
   readonly #tools: ApplyTools;
   readonly #results = new Map<RelPath, Placed>();
-  readonly #staged = new Map<RelPath, Staged>();
+  readonly #placements: ReadonlyMap<RelPath, Placement>;
+  readonly #stager: Stager;
+  readonly #unlocked = new Map<RelPath, DirectoryImage>();
+  /** Inodes of which a name was replaced or removed: their ctime moved by our own hand. */
+  readonly #touched = new Set<string>();
+  /** Paths whose old content was removed to make room for another type. */
+  readonly #gone = new Set<RelPath>();
   readonly #few: boolean;
   #done = 0;
 
@@ -67,45 +73,79 @@ class Apply {
     this.#changes = changes;
     this.#tools = tools;
     this.#few = changes.length <= FEW || !canSyncFileSystem();
+    this.#placements = choosePlacements(changes, tools.survivors);
+    this.#stager = new Stager({ ...tools, sync: this.#few });
   }
 
   run(): Applied[] {
+    const changes = this.#changes;
+    const backwards = [...changes].reverse();
     // A root that is gone must stand again before anything can be staged in it.
     this.#each(
-      this.#changes.filter((change) => change.path === '' && isNewDirectory(change)),
+      changes.filter((change) => change.path === '' && isNewDirectory(change)),
       (_, path) => makeStagingDirectory(path),
     );
+    this.#unlock();
+    if (!this.#stageAll()) return this.#noSpace();
+    this.#each(backwards.filter(needsRemoval), (change, path) =>
+      this.#touching(change, removeExpected(path, this.#expected(change))),
+    );
+    this.#each(
+      changes.filter((change) => change.path !== '' && isNewDirectory(change)),
+      (_, path) => makeStagingDirectory(path),
+    );
+    this.#each(changes.filter(needsPlacing), (change, path) => this.#place(change, path));
+    this.#each(changes.filter(isMetadataOnly), setPlannedMetadata);
+    this.#stager.discard();
+    this.#each(backwards.filter(hasDirectoryMode), setPlannedMetadata);
+    this.#lock();
+    this.#syncDirectories();
+    return changes.map((change) => {
+      this.#tick();
+      return verifyApplied(this.#tools.tree, change, this.#results.get(change.path) ?? DONE);
+    });
+  }
+
+  #stageAll(): boolean {
     try {
       this.#changes.forEach((change, index) => {
-        if (needsStaging(change)) this.#attempt(change, () => this.#stage(change, index));
         this.#tick();
+        if (!needsPlacing(change) || !bringsBytes(this.#placements.get(change.path))) return;
+        this.#attempt(change, () => this.#stager.stage(change, index));
       });
       if (!this.#few) syncFileSystem(this.#tools.tree.root);
+      return true;
     } catch (error) {
-      this.#unstage();
-      if (!isErrno(error, 'ENOSPC', 'EDQUOT')) throw error;
-      return this.#failAll('no space left on the device; nothing was changed');
+      this.#stager.discard();
+      this.#lock();
+      if (isErrno(error, 'ENOSPC', 'EDQUOT')) return false;
+      throw error;
     }
-    this.#each([...this.#changes].reverse().filter(needsRemoval), (change, path) =>
-      removeExpected(path, change.stamp),
-    );
-    this.#each(
-      this.#changes.filter((change) => change.path !== '' && isNewDirectory(change)),
-      (_, path) => makeStagingDirectory(path),
-    );
-    this.#each(
-      this.#changes.filter((change) => this.#staged.has(change.path)),
-      (change) => this.#moveStaged(change),
-    );
-    this.#each(this.#changes.filter(isMetadataOnly), (change, path) =>
-      change.to.kind === 'content' ? setMetadata(path, change.to) : DONE,
-    );
-    this.#each([...this.#changes].reverse().filter(hasDirectoryMode), (change, path) =>
-      change.to.kind === 'content' ? setMetadata(path, change.to) : DONE,
-    );
-    this.#unstage();
-    this.#syncDirectories();
-    return this.#changes.map((change) => this.#verify(change));
+  }
+
+  #place(change: PlannedChange, path: NativePath): Placed {
+    const placement = this.#placements.get(change.path) ?? { kind: 'stage' };
+    const { to } = change;
+    switch (placement.kind) {
+      case 'with':
+        return this.#results.get(placement.path) ?? DONE;
+      case 'in-place':
+        if (to.kind !== 'content' || to.type !== 'file') return DONE;
+        return writeInPlace(path, to, {
+          fill: (write) => {
+            this.#tools.packs.copy(to.sha256, write);
+          },
+          expected: this.#expected(change),
+        });
+      case 'link': {
+        const index = this.#changes.indexOf(change);
+        const staged = this.#stager.stageName(change, index, placement.to);
+        if (staged.kind !== 'done') return staged;
+        return this.#touching(change, this.#stager.move(change, this.#expected(change)));
+      }
+      case 'stage':
+        return this.#touching(change, this.#stager.move(change, this.#expected(change)));
+    }
   }
 
   /** Runs one step for each path that has had no trouble yet. */
@@ -118,6 +158,7 @@ class Apply {
       this.#attempt(change, () => {
         const spot = spotOf(this.#tools.tree, change.path);
         if (spot.kind === 'spot') return run(change, spot.path);
+        if (spot.kind === 'unreachable') return { kind: 'failed', reason: spot.reason };
         return { kind: 'conflict', reason: 'its directory is not there any more' };
       });
     }
@@ -141,65 +182,42 @@ class Apply {
     this.#results.set(path, keepsNote ? before : placed);
   }
 
-  #stage(change: PlannedChange, index: number): Placed {
-    const { to, path } = change;
-    if (to.kind === 'absent' || to.type === 'directory') return DONE;
-    const directory = this.#nearestDirectory(path);
-    const name = stagedName(this.#tools.step, index);
-    const reached = this.#tools.tree.directory(directory);
-    if (reached.kind !== 'directory') {
-      return { kind: 'conflict', reason: 'its directory is not there any more' };
-    }
-    this.#staged.set(path, { directory, name });
-    const native = reached.at(name);
-    if (to.type === 'symlink') return stageLink(native, to);
-    const { sha256 } = to;
-    return stageFile(native, to, {
-      fill: (write) => {
-        this.#tools.packs.copy(sha256, write);
-      },
-      sync: this.#few,
-    });
+  #expected(change: PlannedChange): Expected {
+    if (change.stamp === '' || this.#gone.has(change.path)) return { kind: 'nothing' };
+    const anyCtime = change.links > 1 && this.#touched.has(inodeOf(change));
+    return { kind: 'stamp', stamp: change.stamp, anyCtime };
   }
 
-  /** Finds the nearest directory above a path that stands now: what is staged there can be renamed. */
-  #nearestDirectory(path: RelPath): RelPath {
-    for (let at = parentOf(path); ; at = parentOf(at)) {
-      if (at === '' || this.#tools.tree.directory(at).kind === 'directory') return at;
-    }
-  }
-
-  #moveStaged(change: PlannedChange): Placed {
-    const staged = this.#staged.get(change.path);
-    if (staged === undefined) return DONE;
-    // The staging directory is the path's own or one above it, so reaching the path keeps it open.
-    const from = this.#tools.tree.directory(staged.directory);
-    if (from.kind !== 'directory')
-      return { kind: 'conflict', reason: 'its directory was replaced' };
-    const source = from.at(staged.name);
-    const place = this.#tools.tree.directory(parentOf(change.path));
-    if (place.kind !== 'directory') {
-      return { kind: 'conflict', reason: 'its directory is not there any more' };
-    }
-    const expected = needsRemoval(change) ? '' : change.stamp;
-    const placed = moveIntoPlace(source, place.at(nameOf(change.path)), expected);
-    if (placed.kind === 'done') this.#staged.delete(change.path);
+  #touching(change: PlannedChange, placed: Placed): Placed {
+    if (placed.kind !== 'done') return placed;
+    if (needsRemoval(change)) this.#gone.add(change.path);
+    if (change.links > 1) this.#touched.add(inodeOf(change));
     return placed;
   }
 
-  /** Removes what was staged and not moved into place. */
-  #unstage(): void {
-    this.#tools.tree.reset();
-    for (const { directory, name } of this.#staged.values()) {
-      const reached = this.#tools.tree.directory(directory);
-      if (reached.kind !== 'directory') continue;
-      try {
-        fs.unlinkSync(reached.at(name));
-      } catch (error) {
-        if (!isErrno(error, 'ENOENT')) throw error;
-      }
+  /** Opens the directories that their owner has closed to itself: see `isLoan`. */
+  #unlock(): void {
+    for (const path of directoriesOf(this.#changes)) {
+      const image = closedDirectory(this.#tools.tree, path);
+      if (image === 'open') continue;
+      unlock(this.#tools.tree, path, image);
+      this.#unlocked.set(path, image);
     }
-    this.#staged.clear();
+  }
+
+  /** Closes again what was opened and has no mode of its own in the plan that was set. */
+  #lock(): void {
+    const set = new Set(
+      this.#changes
+        .filter(
+          (change) => hasDirectoryMode(change) && this.#results.get(change.path)?.kind === 'done',
+        )
+        .map(({ path }) => path),
+    );
+    for (const [path, image] of [...this.#unlocked].reverse()) {
+      if (!set.has(path)) lock(this.#tools.tree, path, image);
+    }
+    this.#unlocked.clear();
   }
 
   #syncDirectories(): void {
@@ -210,35 +228,12 @@ class Apply {
     }
     for (const path of new Set(this.#changes.map((change) => parentOf(change.path)))) {
       const directory = tree.directory(path);
-      if (directory.kind !== 'directory') continue;
-      const fd = fs.openSync(directory.self, 'r');
-      try {
-        fs.fsyncSync(fd);
-      } catch (error) {
-        if (!isErrno(error, 'EPERM', 'EINVAL', 'EBADF', 'ENOTSUP')) throw error;
-      } finally {
-        fs.closeSync(fd);
-      }
+      if (directory.kind === 'directory') syncReached(directory.self);
     }
   }
 
-  #verify(change: PlannedChange): Applied {
-    const { path, to } = change;
-    const now = lookAt(this.#tools.tree, path, 'hash-only').image;
-    const result = this.#results.get(path) ?? DONE;
-    this.#tick();
-    if (result.kind !== 'done') {
-      return { outcome: { path, outcome: result.kind, reason: result.reason }, now };
-    }
-    const outcome = to.kind === 'absent' ? 'deleted' : 'restored';
-    if (sameImage(now, to) || (result.note !== '' && sameButOwner(now, to))) {
-      return { outcome: { path, outcome, reason: result.note }, now };
-    }
-    const reason = 'what stands there now is not what was written';
-    return { outcome: { path, outcome: 'failed', reason }, now };
-  }
-
-  #failAll(reason: string): Applied[] {
+  #noSpace(): Applied[] {
+    const reason = 'no space left on the device; nothing was changed';
     return this.#changes.map(({ path, from }) => ({
       outcome: { path, outcome: 'failed', reason },
       now: from,
@@ -251,34 +246,21 @@ class Apply {
   }
 }
 
-function isDirectory(image: Image): boolean {
-  return image.kind === 'content' && image.type === 'directory';
-}
-
-function isMetadataOnly({ from, to }: PlannedChange): boolean {
-  if (from.kind !== 'content' || to.kind !== 'content' || isDirectory(to)) return false;
-  return sameBytes(from, to);
-}
-
-function needsStaging(change: PlannedChange): boolean {
-  return change.to.kind === 'content' && !isDirectory(change.to) && !isMetadataOnly(change);
-}
-
-/** A rename replaces a file or a link by a file or a link; everything else must go first. */
-function needsRemoval({ from, to }: PlannedChange): boolean {
-  if (from.kind === 'absent') return false;
-  return to.kind === 'absent' || isDirectory(from) !== isDirectory(to);
-}
-
-function isNewDirectory({ from, to }: PlannedChange): boolean {
-  return isDirectory(to) && !isDirectory(from);
+function setPlannedMetadata({ to }: PlannedChange, path: NativePath): Placed {
+  return to.kind === 'content' ? setMetadata(path, to) : DONE;
 }
 
 function hasDirectoryMode({ to }: PlannedChange): boolean {
   return isDirectory(to);
 }
 
-function sameButOwner(now: Image, to: Content | { readonly kind: 'absent' }): boolean {
-  if (now.kind !== 'content' || to.kind !== 'content') return false;
-  return sameImage({ ...now, uid: to.uid, gid: to.gid }, to);
+function syncReached(path: NativePath): void {
+  const fd = fs.openSync(path, 'r');
+  try {
+    fs.fsyncSync(fd);
+  } catch (error) {
+    if (!isErrno(error, 'EPERM', 'EINVAL', 'EBADF', 'ENOTSUP')) throw error;
+  } finally {
+    fs.closeSync(fd);
+  }
 }

@@ -1,13 +1,14 @@
 import fs from 'node:fs';
 import type { RewindStep } from '../core/history.js';
 import { type Image, sameBytes, sameImage } from '../core/image.js';
-import type { Outcome, PlannedChange } from '../core/plan.js';
+import type { DiskState, Outcome, PlannedChange } from '../core/plan.js';
 import { parentOf, type RelPath, ROOT } from '../core/relpath.js';
 import { lookAt } from '../files/look.js';
 import { openTree, type Tree } from '../files/tree.js';
 import { loadChanges } from '../store/details.js';
 import { applyPlan } from './apply-plan.js';
 import { appliedChanges, finish, isSettled } from './record-rewind.js';
+import { stagedPrefix } from './stager.js';
 import type { Workspace } from './workspace.js';
 
 /**
@@ -30,8 +31,8 @@ export function finishRewind(workspace: Workspace, step: RewindStep): void {
       if (to.kind === 'skipped') continue;
       if (sameImage(disk.image, to)) {
         settled.push({ path, outcome: 'restored', reason: '' });
-      } else if (sameImage(disk.image, from) || isHalfway(disk.image, from, to)) {
-        changes.push({ path, from: disk.image, to, stamp: disk.stamp });
+      } else if (sameImage(disk.image, from) || isHalfway(disk, from, to)) {
+        changes.push({ path, from: disk.image, to, stamp: disk.stamp, links: disk.links });
       } else {
         settled.push({ path, outcome: 'conflict', reason: 'it was changed after the crash' });
       }
@@ -40,6 +41,7 @@ export function finishRewind(workspace: Workspace, step: RewindStep): void {
       tree,
       packs: workspace.packs,
       step: step.id,
+      survivors: new Map(),
       onProgress: () => {},
     });
     // The whole step's effect is from what stood before the crash to what stands now.
@@ -68,11 +70,15 @@ export function finishRewind(workspace: Workspace, step: RewindStep): void {
 
 /**
  * Reports whether a path is in a state that an apply passes through: gone before its successor is in
- * place, a directory that has no mode of its own yet, an owner that is set and a mode that is not.
+ * place, a directory that has no mode of its own yet, an owner that is set and a mode that is not, an
+ * inode that is being written in place.
  */
-function isHalfway(now: Image, from: Image, to: Image): boolean {
+function isHalfway(disk: DiskState, from: Image, to: Image): boolean {
+  const now = disk.image;
   if (now.kind === 'absent') return to.kind === 'content' && from.kind === 'content';
-  return now.kind === 'content' && to.kind === 'content' && sameBytes(now, to);
+  if (now.kind !== 'content' || to.kind !== 'content') return false;
+  if (sameBytes(now, to)) return true;
+  return to.type === 'file' && to.link !== '' && disk.stamp.startsWith(`${to.link}:`);
 }
 
 /** Removes what the cut-off rewind had staged: files of its name in the directories of the plan. */
@@ -81,7 +87,7 @@ function removeLeftovers(tree: Tree, step: number, paths: readonly RelPath[]): v
   for (const path of paths) {
     for (let at = parentOf(path); at !== ''; at = parentOf(at)) directories.add(at);
   }
-  const prefix = `.preimage-${step}-`;
+  const prefix = stagedPrefix(step);
   for (const path of directories) {
     const directory = tree.directory(path);
     if (directory.kind !== 'directory') continue;

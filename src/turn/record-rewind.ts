@@ -1,7 +1,7 @@
 import type { Change } from '../core/change.js';
 import type { Outcome, PlannedChange } from '../core/plan.js';
 import { storeChanges } from '../store/details.js';
-import type { Applied } from './apply-plan.js';
+import type { Applied } from './verify-applied.js';
 import type { Workspace } from './workspace.js';
 
 /** Turns the results of an apply into what a step records: what really changed. */

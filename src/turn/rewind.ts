@@ -6,6 +6,7 @@ import {
   type Turn,
   undoSet,
 } from '../core/history.js';
+import type { Manifest } from '../core/manifest.js';
 import {
   type Outcome,
   outcomeOf,
@@ -14,6 +15,7 @@ import {
   planRewind,
   selectPaths,
 } from '../core/plan.js';
+import { isLoan } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord, RewindRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
@@ -24,9 +26,12 @@ import { openTree, type Tree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
+import { captureFrom } from './capture-from.js';
 import { appliedChanges, finish, isSettled } from './record-rewind.js';
 import { recover } from './recover.js';
+import { findSurvivors } from './survivors.js';
 import { trustedHashes } from './trusted-hashes.js';
+import { closedDirectory, directoriesOf } from './unlocked.js';
 import { type LogState, nextStepId, type Workspace } from './workspace.js';
 
 /** How a rewind or a redo is to be done. */
@@ -131,9 +136,11 @@ function carryOut(workspace: Workspace, state: LogState, job: Job): RewindResult
       tree,
       packs: workspace.packs,
       step,
+      survivors: findSurvivors(tree, ready.changes, baselineOf(workspace, state)),
       onProgress: options.onProgress,
     });
-    const outcomes = [...ready.refused, ...applied.map(({ outcome }) => outcome)];
+    const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
+    const outcomes = [...ready.refused, ...told.map(({ outcome }) => outcome)];
     const result = resultOf(record, plan, outcomes);
     finish(workspace, {
       step,
@@ -162,6 +169,25 @@ function planFromDisk(
   return planRewind({ squashed: selected, disk, contested, force, git });
 }
 
+function isLoanAt(changes: readonly PlannedChange[], index: number): boolean {
+  const change = changes[index];
+  return change !== undefined && isLoan(change);
+}
+
+function baselineOf(workspace: Workspace, state: LogState): Manifest | 'none' {
+  const baseline = workspace.baseline(state);
+  return baseline === 'none' ? 'none' : baseline.manifest;
+}
+
+/** Plans to close again the directories that have to be opened for the others to be done. */
+function loansFor(tree: Tree, changes: readonly PlannedChange[]): PlannedChange[] {
+  const planned = new Set(changes.map(({ path }) => path));
+  return directoriesOf(changes).flatMap((path) => {
+    const image = planned.has(path) ? 'open' : closedDirectory(tree, path);
+    return image === 'open' ? [] : [{ path, from: image, to: image, stamp: '', links: 1 }];
+  });
+}
+
 /**
  * Makes sure, before the first write, that every byte to be put back is there and whole, and that
  * every byte about to go is safe.
@@ -173,21 +199,18 @@ function prepare(
   const changes: PlannedChange[] = [];
   const refused: Outcome[] = [];
   for (const change of job.plan.changes) {
-    const { path, from, to } = change;
+    const { path, to } = change;
     if (to.kind === 'content' && to.type === 'file' && !workspace.packs.has(to.sha256)) {
       const reason = 'its pre-image is missing from the store; see: preimage verify';
       refused.push({ path, outcome: 'failed', reason });
       continue;
     }
-    if (from.kind === 'content' && from.type === 'file' && !job.writer.has(from.sha256)) {
-      const { stamp } = lookAt(job.tree, path, job.writer);
-      if (stamp !== change.stamp) {
-        refused.push({ path, outcome: 'conflict', reason: 'it was changed while the rewind ran' });
-        continue;
-      }
-    }
-    changes.push(change);
+    const captured = captureFrom(job.tree, job.writer, change);
+    if (captured.kind === 'captured') changes.push(captured.change);
+    else refused.push({ path, outcome: captured.kind, reason: captured.reason });
   }
+  changes.push(...loansFor(job.tree, changes));
+  changes.sort((a, b) => comparePaths(a.path, b.path));
   return { changes, refused };
 }
 

@@ -1,0 +1,38 @@
+import { type Image, sameBytes, sameImage } from './image.js';
+import type { PlannedChange } from './plan.js';
+
+/** Reports whether an image is a directory. */
+export function isDirectory(image: Image): boolean {
+  return image.kind === 'content' && image.type === 'directory';
+}
+
+/** Reports whether only owner or permission bits of something that is no directory change. */
+export function isMetadataOnly({ from, to }: PlannedChange): boolean {
+  if (from.kind !== 'content' || to.kind !== 'content' || isDirectory(to)) return false;
+  return sameBytes(from, to);
+}
+
+/** Reports whether a file, link or named pipe must be put into its place. */
+export function needsPlacing(change: PlannedChange): boolean {
+  return change.to.kind === 'content' && !isDirectory(change.to) && !isMetadataOnly(change);
+}
+
+/** Reports whether what stands must go first: a rename only replaces what is no directory. */
+export function needsRemoval({ from, to }: PlannedChange): boolean {
+  if (from.kind === 'absent') return false;
+  return to.kind === 'absent' || isDirectory(from) !== isDirectory(to);
+}
+
+/** Reports whether a directory must be made. */
+export function isNewDirectory({ from, to }: PlannedChange): boolean {
+  return isDirectory(to) && !isDirectory(from);
+}
+
+/**
+ * Reports whether a planned change changes nothing in the end: a directory that its owner has closed
+ * to itself is opened while the rewind works in it. It stands in the journal so that a crash in
+ * between does not leave it open.
+ */
+export function isLoan({ from, to }: PlannedChange): boolean {
+  return sameImage(from, to);
+}

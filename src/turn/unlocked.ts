@@ -1,0 +1,62 @@
+import fs from 'node:fs';
+import type { DirectoryImage } from '../core/image.js';
+import type { PlannedChange } from '../core/plan.js';
+import { isErrno } from '../core/problem.js';
+import { comparePaths, parentOf, type RelPath } from '../core/relpath.js';
+import { setMetadata } from '../files/place.js';
+import { lstat, permissionsOf } from '../files/stat.js';
+import { spotOf, type Tree } from '../files/tree.js';
+
+/** What lets its owner list, change and pass through a directory. */
+const OWNER_ALL = 0o700;
+
+/**
+ * Finds a directory that we own and that nevertheless does not let us change what is in it, and says
+ * what it is; `open` for one that needs nothing, or that is not ours to open.
+ */
+export function closedDirectory(tree: Tree, path: RelPath): DirectoryImage | 'open' {
+  const spot = spotOf(tree, path);
+  if (spot.kind !== 'spot') return 'open';
+  const stat = lstat(spot.path);
+  if (stat === 'absent' || !stat.isDirectory() || isAccessible(spot.path)) return 'open';
+  if (process.geteuid === undefined || stat.uid !== BigInt(process.geteuid())) return 'open';
+  const mode = permissionsOf(stat);
+  if ((mode & OWNER_ALL) === OWNER_ALL) return 'open';
+  return { kind: 'content', type: 'directory', mode, uid: Number(stat.uid), gid: Number(stat.gid) };
+}
+
+/** Lists the directories that an apply works in or through, from the root down. */
+export function directoriesOf(changes: readonly PlannedChange[]): RelPath[] {
+  const found = new Set<RelPath>();
+  for (const { path } of changes) {
+    found.add(path);
+    for (let at = path; at !== ''; ) {
+      at = parentOf(at);
+      if (found.has(at)) break;
+      found.add(at);
+    }
+  }
+  return [...found].sort(comparePaths);
+}
+
+/** Opens a directory to its owner; its mode is put back by whoever has planned its mode. */
+export function unlock(tree: Tree, path: RelPath, image: DirectoryImage): void {
+  const spot = spotOf(tree, path);
+  if (spot.kind === 'spot') setMetadata(spot.path, { ...image, mode: image.mode | OWNER_ALL });
+}
+
+/** Puts a directory's mode back, if it still stands. */
+export function lock(tree: Tree, path: RelPath, image: DirectoryImage): void {
+  const spot = spotOf(tree, path);
+  if (spot.kind === 'spot') setMetadata(spot.path, image);
+}
+
+function isAccessible(path: string | Buffer): boolean {
+  try {
+    fs.accessSync(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
+    return true;
+  } catch (error) {
+    if (isErrno(error, 'EACCES')) return false;
+    return true;
+  }
+}
