@@ -25,7 +25,7 @@ export type {
 } from './core/image.js';
 export type { Outcome, OutcomeKind } from './core/plan.js';
 export { printable, printableText } from './core/printable.js';
-export { PreimageError, type ProblemCode } from './core/problem.js';
+export { errnoWords, PreimageError, type ProblemCode } from './core/problem.js';
 export { type ByteString, fromText, type RelPath, toText } from './core/relpath.js';
 export { DEFAULT_MAX_FILE, type Rules } from './core/rules.js';
 export type { SquashedChange } from './core/squash.js';

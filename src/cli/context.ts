@@ -1,2 +1,2 @@
 /** What a command leaves for the end of the process. */
-export type Context = { exitCode: number };
+export type Context = { exitCode: number; json: boolean };

@@ -20,7 +20,7 @@ export function printJson(document: unknown, stream: NodeJS.WriteStream = proces
 
 /** A turn in full, as CONTRACT.md gives it. */
 export function turnJson(report: TurnReport): object {
-  const { turn, label, at, status, partial, steps, files, overlaps } = report;
+  const { turn, label, at, status, partial, steps, files, overlaps, leftOut } = report;
   return {
     turn,
     label,
@@ -30,6 +30,7 @@ export function turnJson(report: TurnReport): object {
     steps: steps.map(stepJson),
     files: files.map(changeJson),
     overlaps,
+    leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
   };
 }
 

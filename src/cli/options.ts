@@ -41,7 +41,7 @@ export function addScanOptions(command: Command): Command {
   return command
     .option('--include <glob>', 'capture what a rule leaves out (repeatable)', collect)
     .option('--exclude <glob>', 'leave out (repeatable)', collect)
-    .option('--max-file <size>', 'largest file to capture, 0 for all (default: 8MiB)', toSize)
+    .option('--max-file <size>', 'largest file to capture, 0 for all (default: 8MB)', toSize)
     .option('--no-watch', 'run no watcher: no timeline, the same list of changes');
 }
 
@@ -70,5 +70,5 @@ function collect(value: string, previous: string[] = []): string[] {
 function toSize(text: string): number {
   const size = parseSize(text);
   if (size !== 'invalid') return size;
-  throw new InvalidArgumentError('A size is a number of bytes or such as 512KB, 8MiB, 2GB.');
+  throw new InvalidArgumentError('A size is a number of bytes or such as 512KB, 8MB, 2GB.');
 }

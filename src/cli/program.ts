@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import type { Context } from './context.js';
-import { addCommonOptions } from './options.js';
+import { addCommonOptions, type CommonOptions } from './options.js';
 
 /** A file in `commands/`: says how its command is called and what it does. */
 type CommandModule = {
@@ -39,7 +39,8 @@ export async function buildProgram(context: Context, argv: readonly string[]): P
     .helpCommand(false)
     .enablePositionalOptions()
     .exitOverride()
-    .showHelpAfterError('Try: preimage --help')
+    .configureOutput({ outputError })
+    .showHelpAfterError(asksForJson(argv) ? false : 'Try: preimage --help')
     .addHelpText(
       'after',
       '\nExample:\n' +
@@ -54,12 +55,39 @@ export async function buildProgram(context: Context, argv: readonly string[]): P
     const load = COMMANDS.get(each);
     if (load === undefined) continue;
     const { define } = await load();
-    const command = program.command(each).helpOption('--help', 'show help').exitOverride();
+    const command = program
+      .command(each)
+      .helpOption('--help', 'show help')
+      .exitOverride()
+      .configureOutput({ outputError });
     define(command, context);
-    addCommonOptions(command);
-    command.showHelpAfterError(`Try: preimage ${each} --help`);
+    addCommonOptions(command).hook('preAction', () => {
+      context.json = command.opts<CommonOptions>().json === true;
+    });
+    command.showHelpAfterError(asksForJson(argv) ? false : `Try: preimage ${each} --help`);
   }
   return program;
+}
+
+/**
+ * Reports whether the words before the command (after `--`, or the first word of `watch` that is no
+ * option) ask for JSON: for when they could not be parsed.
+ */
+export function asksForJson(argv: readonly string[]): boolean {
+  const [, , command = '', ...words] = argv;
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] ?? '';
+    if (word === '--json') return true;
+    if (word === '--') return false;
+    const isValue = i > 0 && /^--(?!json|quiet|no-|color|best)[a-z-]+$/.test(words[i - 1] ?? '');
+    if (command === 'watch' && !word.startsWith('-') && !isValue) return false;
+  }
+  return false;
+}
+
+/** Says who speaks, as all other messages do; a message that is to be JSON is left to `main.ts`. */
+function outputError(text: string, write: (text: string) => void): void {
+  if (!asksForJson(process.argv)) write(text.replace(/^error: /, 'preimage: '));
 }
 
 function packageVersion(): string {

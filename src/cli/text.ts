@@ -38,8 +38,8 @@ export function countsText(counts: ChangeCounts): string {
     [counts.created, 'created'],
     [counts.modified, 'modified'],
     [counts.deleted, 'deleted'],
-    [counts.type, 'of another type'],
-    [counts.metadata, 'with other permissions or owner'],
+    [counts.type, 'of new type'],
+    [counts.metadata, 'permissions only'],
     [counts.unknown, 'not captured'],
   ] as const;
   const said = parts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`]));
@@ -60,18 +60,29 @@ export function turnHead(report: TurnReport): string[] {
   if (report.overlaps.length > 0) {
     lines.push(`  at the same time: ${report.overlaps.join(', ')}`);
   }
+  for (const { path, reason } of report.leftOut) {
+    lines.push(`  not looked into: ${printable(path)}/  ${tint('faint', printableText(reason))}`);
+  }
   return lines;
 }
 
 /** One line of the list of turns. */
 export function summaryLine(summary: TurnSummary, idWidth: number): string {
-  const what = summary.label || summary.command.join(' ');
+  const what = printableText(summary.label || summary.command.join(' '));
   const state = summary.status === 'closed' ? '' : `  ${tint('strange', summary.status)}`;
   const partial = summary.partial ? `  ${tint('strange', 'partial')}` : '';
-  const counts = countsText(summary.counts);
+  const head = `${summary.turn.padEnd(idWidth)}  ${localTime(summary.at)}  `;
+  const facts = `${countsText(summary.counts)}`;
+  const plain = head.length + facts.length + (state === '' ? 0 : summary.status.length + 2);
+  const room = (process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY) - plain;
+  const about = cut(what, room - (partial === '' ? 2 : 11));
   return [
-    `${tint('strong', summary.turn.padEnd(idWidth))}  ${localTime(summary.at)}  ${counts}`,
-    `${state}${partial}${what === '' ? '' : `  ${tint('faint', printableText(what))}`}`,
+    tint('strong', summary.turn.padEnd(idWidth)),
+    head.slice(idWidth),
+    facts,
+    state,
+    partial,
+    about === '' ? '' : `  ${tint('faint', about)}`,
   ].join('');
 }
 
@@ -81,24 +92,40 @@ export function rewindLines(
   options: { readonly verb: string; readonly dryRun: boolean; readonly verbose: boolean },
 ): string[] {
   const lines: string[] = [];
+  const done: string[] = [];
   const counts = new Map<string, number>();
   for (const { path, outcome, reason } of result.outcomes) {
     counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
     const tone = OUTCOME_TONES[outcome];
-    const worth = tone === 'strange' || reason !== '' || options.verbose;
-    if (!worth || outcome === 'unchanged') continue;
-    const why = reason === '' ? '' : `  ${tint('faint', reason)}`;
-    lines.push(`${tint(tone, outcome.padEnd(8))}  ${printable(path)}${why}`);
+    if (outcome === 'unchanged') continue;
+    const why = reason === '' ? '' : `  ${tint('faint', printableText(reason))}`;
+    const line = `${tint(tone, outcome.padEnd(8))}  ${printable(path)}${why}`;
+    if (tone === 'strange' || reason !== '') lines.push(line);
+    else if (options.verbose) done.push(line);
   }
-  const sum = [...counts].map(([outcome, count]) => `${count} ${outcome}`).join(', ');
+  lines.unshift(...done.slice(0, MOST_DONE));
+  if (done.length > MOST_DONE) lines.splice(MOST_DONE, 0, `and ${done.length - MOST_DONE} more`);
+  const sum = [...counts].map(([outcome, count]) => plural(count, outcome)).join(', ');
   const turns = result.turns.length === 0 ? result.turn : result.turns.join(', ');
   const would = options.dryRun ? ' (dry run: nothing was changed)' : '';
   lines.push(`${options.verb} ${turns}: ${sum === '' ? 'nothing to do' : sum}${would}`);
+  if (counts.has('conflict')) {
+    lines.push(
+      'what is in conflict was left alone; --force puts it back too, and captures it first',
+    );
+  }
   if (result.gitLeftAlone > 0) {
     const paths = result.gitLeftAlone === 1 ? '1 path' : `${result.gitLeftAlone} paths`;
     lines.push(`.git was left alone (${paths} differ); --git puts it back as well`);
   }
   return lines;
+}
+
+/** More paths that went well are not worth a line each. */
+const MOST_DONE = 30;
+
+function plural(count: number, outcome: string): string {
+  return outcome === 'conflict' && count !== 1 ? `${count} conflicts` : `${count} ${outcome}`;
 }
 
 /** A moment in local time, to the second. */
@@ -113,6 +140,18 @@ export function localTime(iso: string): string {
 export function timeOfDay(ms: number): string {
   const iso = new Date(ms).toISOString();
   return `${localTime(iso).slice(11)}.${iso.slice(20, 23)}`;
+}
+
+/** Cuts a text to a width; a character counts as one column, or two where it is not ASCII. */
+function cut(text: string, width: number): string {
+  let used = 0;
+  let out = '';
+  for (const char of text) {
+    used += char <= '~' ? 1 : 2;
+    if (used > width - 1) return width < 4 ? '' : `${out}…`;
+    out += char;
+  }
+  return out;
 }
 
 const OUTCOME_TONES = {

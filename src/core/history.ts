@@ -168,6 +168,12 @@ function notOpen(step: number): RangeError {
   return new RangeError(`step ${step} closes but is not open`);
 }
 
+/** A rewind that left everything alone has nothing to take back. */
+function changedSomething(step: RewindStep): boolean {
+  const changes = changesOf(step);
+  return changes.kind === 'detail' || changes.changes.length > 0;
+}
+
 function foldRewinds(steps: Iterable<Step>): Pick<History, 'undone' | 'redoable'> {
   const undone = new Set<number>();
   let redoable: RewindStep[] = [];
@@ -176,7 +182,7 @@ function foldRewinds(steps: Iterable<Step>): Pick<History, 'undone' | 'redoable'
     const { kind, undoes, partial } = step.open;
     const { complete } = step.end.record;
     if (kind === 'rewind') {
-      redoable.push(step);
+      if (changedSomething(step)) redoable.push(step);
       if (complete && !partial) for (const id of undoes) undone.add(id);
     } else if (complete) {
       const [taken] = undoes;

@@ -222,6 +222,16 @@ export class Manifest {
     return `${this.key(index, KEY.dev)}:${this.key(index, KEY.ino)}`;
   }
 
+  /** Lists the directories that a rule left out, `most` of them at the most. */
+  leftOut(most: number): { readonly path: RelPath; readonly reason: string }[] {
+    const found: { readonly path: RelPath; readonly reason: string }[] = [];
+    for (let i = 1; i < this.count && found.length < most; i++) {
+      if (!this.has(i, FLAG.leftOut) || this.type(i) !== ENTRY.directory) continue;
+      found.push({ path: this.path(i), reason: this.text(i) });
+    }
+    return found;
+  }
+
   /** Writes an entry's stat key as text. */
   stamp(index: number): string {
     const from = index * KEY_FIELDS;

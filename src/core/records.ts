@@ -142,6 +142,8 @@ const CloseSchema = v.object({
     events: v.nullable(Hash),
   }),
   unsettled: v.array(Path),
+  /** Directories that a rule left out, so that nothing in them was looked at; not all if many. */
+  leftOut: v.optional(v.array(v.object({ path: Path, reason: v.string() })), []),
   warnings: v.array(v.string()),
 });
 
@@ -257,6 +259,7 @@ function toJson(record: LogRecord): unknown {
         ...record,
         changes: refToJson(record.changes),
         unsettled: record.unsettled.map(encodeBytes),
+        leftOut: record.leftOut.map(({ path, reason }) => ({ path: encodeBytes(path), reason })),
       };
     case 'rewind':
       return { ...record, plan: refToJson(record.plan) };

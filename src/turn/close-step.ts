@@ -84,6 +84,7 @@ export async function closeStep(
     manifest: scanned.id,
     timeline,
     unsettled: [],
+    leftOut: scanned.manifest.leftOut(MOST_LEFT_OUT),
     warnings: [...scanned.warnings],
   };
   const named = new Set<string>([scanned.id]);
@@ -102,6 +103,9 @@ export async function closeStep(
 }
 
 const CLOSING = 'closing';
+
+/** How many directories that were left out a step names. */
+const MOST_LEFT_OUT = 50;
 
 /** Reads the hashes that the host made, and makes the bytes that they name durable. */
 function readEarly({ layout, packs }: Workspace, control: Control): Map<RelPath, EarlyHash> {

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { join } from 'node:path';
 import type { Image, Sha256 } from '../core/image.js';
 import { errnoWords, PreimageError } from '../core/problem.js';
-import { toText } from '../core/relpath.js';
+import { type ByteString, toText } from '../core/relpath.js';
 import { makePrivateDirectory, PRIVATE_FILE, writeAll, writeDurably } from '../files/durable.js';
 import { showTurn } from './report.js';
 import type { Workspace } from './workspace.js';
@@ -50,10 +50,18 @@ function preOf(image: Image): unknown {
       return { kind: 'content', type: 'file', sha256, bytes, mode: octal(mode) };
     }
     case 'symlink':
-      return { kind: 'content', type: 'symlink', target: toText(image.target).text };
+      return { kind: 'content', type: 'symlink', ...targetOf(image.target) };
+    case 'fifo':
+      return { kind: 'content', type: 'fifo', mode: octal(image.mode) };
     case 'directory':
       return { kind: 'content', type: 'directory', mode: octal(image.mode) };
   }
+}
+
+function targetOf(bytes: ByteString): { target: string; targetBytes?: string } {
+  const { text, lossy } = toText(bytes);
+  if (!lossy) return { target: text };
+  return { target: text, targetBytes: Buffer.from(bytes, 'latin1').toString('base64') };
 }
 
 function octal(mode: number): string {

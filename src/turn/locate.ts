@@ -163,14 +163,20 @@ function rootPath(path: string): ByteString {
     const root = realPath(path, 'workspace');
     if (fs.statSync(toNative(root)).isDirectory()) return root;
   } catch (error) {
-    const parent = realPath(dirname(path), 'directory of the workspace');
-    const gone = `${parent === '/' ? '' : parent}/${fromText(basename(path))}`;
-    if (openStoreAt(defaultStore(gone)) !== 'none') return gone;
+    const gone = goneRoot(path);
+    if (gone !== 'unknown') return gone;
     throw error;
   }
   throw new PreimageError('usage', `${printable(fromText(path))} is no directory.`, {
     hint: 'A workspace is a directory: give the one that holds the file.',
   });
+}
+
+function goneRoot(path: string): ByteString | 'unknown' {
+  if (!fs.existsSync(dirname(path))) return 'unknown';
+  const parent = realPath(dirname(path), 'directory of the workspace');
+  const gone = `${parent === '/' ? '' : parent}/${fromText(basename(path))}`;
+  return openStoreAt(defaultStore(gone)) === 'none' ? 'unknown' : gone;
 }
 
 function realPath(path: string, what: string): ByteString {

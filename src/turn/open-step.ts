@@ -1,6 +1,5 @@
 import type { Step } from '../core/history.js';
 import { openSteps } from '../core/history.js';
-import { ENTRY, FLAG } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord, OpenRecord } from '../core/records.js';
 import { toText } from '../core/relpath.js';
@@ -115,16 +114,8 @@ const MOST_IGNORED = 200;
 
 /** Gives the directories that the last scan left out: nobody wants a watch on all of node_modules. */
 function leftOut({ root }: Workspace, baseline: NamedManifest | 'none'): string[] {
-  const paths: string[] = [];
-  if (baseline === 'none') return paths;
-  const { manifest } = baseline;
-  for (let i = 1; i < manifest.count && paths.length < MOST_IGNORED; i++) {
-    const isLeftOut = manifest.has(i, FLAG.unlisted) && manifest.has(i, FLAG.skipped);
-    if (isLeftOut && manifest.type(i) === ENTRY.directory) {
-      paths.push(toText(`${root}/${manifest.path(i)}`).text);
-    }
-  }
-  return paths;
+  if (baseline === 'none') return [];
+  return baseline.manifest.leftOut(MOST_IGNORED).map(({ path }) => toText(`${root}/${path}`).text);
 }
 
 type Appending = {

@@ -42,6 +42,8 @@ export type TurnReport = TurnSummary & {
   readonly files: readonly SquashedChange[];
   /** Ids of turns that were open at the same time. */
   readonly overlaps: readonly string[];
+  /** Directories that a rule left out: what happened in them is not known. */
+  readonly leftOut: readonly { readonly path: RelPath; readonly reason: string }[];
 };
 
 /** What came and went inside a turn. */
@@ -64,7 +66,13 @@ export function showTurn(workspace: Workspace, id: string): TurnReport {
   const turn = findTurn(history, id);
   const files = turnChanges(workspace, turn);
   const overlaps = new Set(overlapping(history, turn).map((step) => step.open.turn));
-  return { ...summarize(history, turn, files), steps: turn.steps, files, overlaps: [...overlaps] };
+  return {
+    ...summarize(history, turn, files),
+    steps: turn.steps,
+    files,
+    overlaps: [...overlaps],
+    leftOut: leftOutOf(turn),
+  };
 }
 
 /** Lists the turns that touched a path or something below it, newest first, with those changes. */
@@ -114,6 +122,15 @@ function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
   return inPathOrder(all).filter((change) => !isNoChange(change));
 }
 
+function leftOutOf(turn: Turn): TurnReport['leftOut'] {
+  const found = new Map<RelPath, string>();
+  for (const { end } of turn.steps) {
+    if (end.kind !== 'closed') continue;
+    for (const { path, reason } of end.record.leftOut) found.set(path, reason);
+  }
+  return [...found].map(([path, reason]) => ({ path, reason }));
+}
+
 function summarize(history: History, turn: Turn, files: readonly Change[]): TurnSummary {
   const [first] = turn.steps;
   return {
@@ -122,7 +139,9 @@ function summarize(history: History, turn: Turn, files: readonly Change[]): Turn
     command: first?.open.command ?? [],
     at: first?.open.at ?? '',
     status: statusOf(history, turn),
-    partial: files.some(({ before }) => before.kind === 'skipped'),
+    partial: files.some(
+      ({ before, after }) => before.kind === 'skipped' || after.kind === 'skipped',
+    ),
     counts: countChanges(files),
   };
 }

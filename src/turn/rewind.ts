@@ -7,42 +7,28 @@ import {
   undoSet,
 } from '../core/history.js';
 import type { Manifest } from '../core/manifest.js';
-import {
-  type Outcome,
-  outcomeOf,
-  type Plan,
-  type PlannedChange,
-  planRewind,
-  selectPaths,
-} from '../core/plan.js';
+import { type Outcome, outcomeOf, type Plan, type PlannedChange } from '../core/plan.js';
 import { isLoan } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
-import type { LogRecord, RewindRecord } from '../core/records.js';
+import type { LogRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
-import { inPathOrder, type SquashedChange, squash } from '../core/squash.js';
-import { lookAt } from '../files/look.js';
+import { inPathOrder, squash } from '../core/squash.js';
 import { ownIdentity } from '../files/process-identity.js';
-import { openTree, type Tree } from '../files/tree.js';
+import { openTree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
-import { captureFrom } from './capture-from.js';
+import {
+  lookAgain,
+  planFromDisk,
+  prepareRewind,
+  type RewindJob,
+  type RewindOptions,
+} from './prepare-rewind.js';
 import { appliedChanges, finish, isSettled } from './record-rewind.js';
 import { recover } from './recover.js';
 import { findSurvivors } from './survivors.js';
-import { trustedHashes } from './trusted-hashes.js';
-import { closedDirectory, directoriesOf } from './unlocked.js';
 import { type LogState, nextStepId, type Workspace } from './workspace.js';
-
-/** How a rewind or a redo is to be done. */
-export type RewindOptions = {
-  /** Only these paths and what is below them; all if empty. */
-  readonly paths: readonly RelPath[];
-  readonly dryRun: boolean;
-  readonly force: boolean;
-  readonly git: boolean;
-  readonly onProgress: (done: number, total: number) => void;
-};
 
 /** What came of a rewind or a redo; with `dryRun` what would. */
 export type RewindResult = {
@@ -111,25 +97,23 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
   });
 }
 
-type Job = {
-  readonly squashed: readonly SquashedChange[];
-  readonly contested: ReadonlyMap<RelPath, string>;
-  readonly record: Pick<RewindRecord, 'kind' | 'turn' | 'turns' | 'undoes'>;
-  readonly options: RewindOptions;
-};
-
 /** Plans, captures what is about to go, journals, applies, records. */
-function carryOut(workspace: Workspace, state: LogState, job: Job): RewindResult {
+function carryOut(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
   const { options, record } = job;
   const tree = openTree(workspace.root);
   const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.has(sha256));
   try {
     const plan = planFromDisk(workspace, tree, job);
     if (options.dryRun) return resultOf(record, plan, plan.changes.map(outcomeOf));
-    const ready = prepare(workspace, { tree, writer, plan });
+    const ready = prepareRewind(workspace, { tree, writer, plan });
     writer.sync();
     writer.close();
     workspace.packs.refresh();
+    if (ready.changes.length === 0) {
+      const result = resultOf(record, plan, ready.refused);
+      // Nothing was done and something is left: nothing is to be remembered either.
+      if (!isSettled(result.outcomes)) return result;
+    }
     const partial = options.paths.length > 0;
     const step = journal(workspace, state, { record, partial, changes: ready.changes });
     const applied = applyPlan(ready.changes, {
@@ -141,7 +125,7 @@ function carryOut(workspace: Workspace, state: LogState, job: Job): RewindResult
     });
     const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
     const outcomes = [...ready.refused, ...told.map(({ outcome }) => outcome)];
-    const result = resultOf(record, plan, outcomes);
+    const result = resultOf(record, lookAgain(workspace, tree, { job, plan }), outcomes);
     finish(workspace, {
       step,
       recovered: false,
@@ -157,18 +141,6 @@ function carryOut(workspace: Workspace, state: LogState, job: Job): RewindResult
   }
 }
 
-function planFromDisk(
-  workspace: Workspace,
-  tree: Tree,
-  { squashed, contested, options }: Job,
-): Plan {
-  const selected = selectPaths(squashed, options.paths);
-  const known = trustedHashes(workspace);
-  const disk = new Map(selected.map(({ path }) => [path, lookAt(tree, path, known)] as const));
-  const { force, git } = options;
-  return planRewind({ squashed: selected, disk, contested, force, git });
-}
-
 function isLoanAt(changes: readonly PlannedChange[], index: number): boolean {
   const change = changes[index];
   return change !== undefined && isLoan(change);
@@ -179,46 +151,11 @@ function baselineOf(workspace: Workspace, state: LogState): Manifest | 'none' {
   return baseline === 'none' ? 'none' : baseline.manifest;
 }
 
-/** Plans to close again the directories that have to be opened for the others to be done. */
-function loansFor(tree: Tree, changes: readonly PlannedChange[]): PlannedChange[] {
-  const planned = new Set(changes.map(({ path }) => path));
-  return directoriesOf(changes).flatMap((path) => {
-    const image = planned.has(path) ? 'open' : closedDirectory(tree, path);
-    return image === 'open' ? [] : [{ path, from: image, to: image, stamp: '', links: 1 }];
-  });
-}
-
-/**
- * Makes sure, before the first write, that every byte to be put back is there and whole, and that
- * every byte about to go is safe.
- */
-function prepare(
-  workspace: Workspace,
-  job: { readonly tree: Tree; readonly writer: PackWriter; readonly plan: Plan },
-): { readonly changes: PlannedChange[]; readonly refused: Outcome[] } {
-  const changes: PlannedChange[] = [];
-  const refused: Outcome[] = [];
-  for (const change of job.plan.changes) {
-    const { path, to } = change;
-    if (to.kind === 'content' && to.type === 'file' && !workspace.packs.has(to.sha256)) {
-      const reason = 'its pre-image is missing from the store; see: preimage verify';
-      refused.push({ path, outcome: 'failed', reason });
-      continue;
-    }
-    const captured = captureFrom(job.tree, job.writer, change);
-    if (captured.kind === 'captured') changes.push(captured.change);
-    else refused.push({ path, outcome: captured.kind, reason: captured.reason });
-  }
-  changes.push(...loansFor(job.tree, changes));
-  changes.sort((a, b) => comparePaths(a.path, b.path));
-  return { changes, refused };
-}
-
 function journal(
   workspace: Workspace,
   state: LogState,
   job: {
-    readonly record: Job['record'];
+    readonly record: RewindJob['record'];
     readonly partial: boolean;
     readonly changes: readonly PlannedChange[];
   },
@@ -248,7 +185,7 @@ function journal(
 }
 
 function resultOf(
-  { turn, turns }: Job['record'],
+  { turn, turns }: RewindJob['record'],
   plan: Plan,
   outcomes: readonly Outcome[],
 ): RewindResult {

@@ -27,6 +27,9 @@ export function resolveRules(root: ByteString, options: RuleOptions): Rules {
   };
 }
 
+// `strictObject` takes a list for an object without fields.
+const NotAList = v.check((value: unknown) => !Array.isArray(value), 'it must be an object');
+
 const Globs = v.array(v.pipe(v.string(), v.minLength(1)));
 
 const SettingsSchema = v.strictObject({
@@ -49,7 +52,7 @@ function readSettings(path: string): v.InferOutput<typeof SettingsSchema> {
     if (isErrno(error, 'ENOENT', 'ENOTDIR')) return {};
     throw new PreimageError('usage', `Cannot read ${path}: ${errnoWords(error)}.`);
   }
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), SettingsSchema), text);
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), NotAList, SettingsSchema), text);
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
   const where = v.getDotPath(issue);

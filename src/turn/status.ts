@@ -133,7 +133,7 @@ function limitsOf(root: ByteString): string[] {
   }
   if (!sharedWritableInodes().complete) {
     limits.push(
-      'memory maps of other users cannot be read: a file that they had mapped and changed before a turn may be seen late',
+      'other users’ memory maps cannot be read: what they change through one may be seen late',
     );
   }
   return limits;

@@ -4,6 +4,7 @@ import { PreimageError } from '../core/problem.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import { type Exported, exportTurn } from './export.js';
 import { toRelPath, type WhichWorkspace } from './locate.js';
+import type { RewindOptions } from './prepare-rewind.js';
 import {
   listTurns,
   showTurn,
@@ -13,7 +14,7 @@ import {
   turnsTouching,
   turnTimeline,
 } from './report.js';
-import { type RewindOptions, type RewindResult, redo, rewind } from './rewind.js';
+import { type RewindResult, redo, rewind } from './rewind.js';
 import { openKnownWorkspace, type Workspace } from './workspace.js';
 
 /** What to rewind; everything may be left out. */

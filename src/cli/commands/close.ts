@@ -32,7 +32,9 @@ export function define(command: Command, context: Context): void {
         printJson(turnJson(store.show(options.turn)));
         store.close();
       } else if (options.quiet !== true) {
-        process.stdout.write(`turn ${options.turn}: ${countsText(countChanges(changes))}\n`);
+        const undo = changes.length === 0 ? '' : `; undo: preimage rewind ${options.turn}`;
+        const counts = countsText(countChanges(changes));
+        process.stdout.write(`turn ${options.turn}: ${counts}${undo}\n`);
       }
       context.exitCode = 0;
     });

@@ -11,7 +11,7 @@ export function define(command: Command, context: Context): void {
   command
     .summary('write a turn as a plain checkpoint directory')
     .description(
-      'Writes index.json and blobs/<sha256>, uncompressed: restorable without preimage.\n' +
+      'Writes index.json and blobs/<sha256>, uncompressed: restorable without preimage. ' +
         'It holds the old bytes of everything that the turn touched, secrets included.',
     )
     .argument('<turn>', 'the turn’s id')
@@ -23,7 +23,7 @@ export function define(command: Command, context: Context): void {
       if (options.json === true) printJson({ turn, out, ...exported });
       else if (options.quiet !== true) {
         const { files, blobs, bytes } = exported;
-        process.stdout.write(`${out}: ${files} paths, ${blobs} blobs, ${formatSize(bytes)}\n`);
+        process.stdout.write(`${out}: ${files} paths and ${blobs} blobs, ${formatSize(bytes)}\n`);
       }
       context.exitCode = 0;
     });

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { PreimageError, type TurnSummary } from '../../index.js';
 import type { Context } from '../context.js';
 import { printJson, summaryJson } from '../json.js';
 import type { CommonOptions } from '../options.js';
@@ -12,8 +13,7 @@ export function define(command: Command, context: Context): void {
     .description('Lists the turns, newest first, with what each changed.')
     .addHelpText('after', '\nExample:\n  preimage list')
     .action(async (options: CommonOptions) => {
-      await withStore(options, (store) => {
-        const turns = store.list();
+      await withHistory(options, (turns) => {
         if (options.json === true) {
           printJson({ turns: turns.map(summaryJson) });
           return;
@@ -23,4 +23,22 @@ export function define(command: Command, context: Context): void {
       });
       context.exitCode = 0;
     });
+}
+
+/** A workspace in which nothing was recorded has an empty list: that is no error. */
+async function withHistory(
+  options: CommonOptions,
+  run: (turns: readonly TurnSummary[]) => void,
+): Promise<void> {
+  try {
+    await withStore(options, (store) => {
+      run(store.list());
+    });
+  } catch (error) {
+    if (!(error instanceof PreimageError) || error.code !== 'no-such-turn') throw error;
+    run([]);
+    if (options.json !== true && options.quiet !== true) {
+      process.stderr.write(`preimage: ${error.message}\n  ${error.hint}\n`);
+    }
+  }
 }

@@ -19,7 +19,7 @@ export function define(command: Command, context: Context): void {
     command
       .summary('open a step of a turn; close it with close')
       .description(
-        'Makes every file safe and returns: for hooks that run before a tool is used.\n' +
+        'Makes every file safe and returns: for hooks that run before a tool is used. ' +
           'A turn may be opened and closed many times; a rewind goes back to its first opening.',
       )
       .requiredOption('--turn <id>', 'the turn’s id')

@@ -18,7 +18,8 @@ export function define(command: Command, context: Context): void {
   command
     .summary('put the workspace back to before a turn')
     .description(
-      'Puts the workspace (or some paths) back to how it was when a turn opened, later turns included.\n' +
+      'Puts the workspace (or some paths) back to how it was when a turn opened, ' +
+        'later turns included. ' +
         'What somebody else changed since is left alone and named; redo takes a rewind back.',
     )
     .argument('[turn]', 'the turn’s id (default: the newest that is not rewound)')
@@ -49,7 +50,7 @@ export function define(command: Command, context: Context): void {
       });
       if (options.json === true) printJson(rewindJson(result));
       else if (options.quiet !== true || !result.complete) {
-        const verb = dryRun ? 'would rewind' : 'rewound';
+        const verb = dryRun ? 'would rewind' : result.complete ? 'rewound' : 'rewound in part:';
         const lines = rewindLines(result, { verb, dryRun, verbose: options.quiet !== true });
         process.stdout.write(`${lines.join('\n')}\n`);
       }

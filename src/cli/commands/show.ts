@@ -11,8 +11,8 @@ export function define(command: Command, context: Context): void {
   command
     .summary('show what a turn touched')
     .description(
-      'Shows what a turn touched, a line a path: A created, M modified, D deleted, T of another type,\n' +
-        'P only permissions or owner, ? not captured.',
+      'Shows what a turn touched, a line a path: A created, M modified, D deleted, ' +
+        'T of new type, P only permissions or owner, ? not captured.',
     )
     .argument('<turn>', 'the turn’s id')
     .option('--timeline', 'also what the watcher saw come and go')

@@ -34,8 +34,8 @@ export function define(command: Command, context: Context): void {
     command
       .summary('run a command as a turn')
       .description(
-        'Makes every file safe, runs a command with your terminal, records what it changed.\n' +
-          'Without a command it shows what happens until Ctrl-C, then closes the turn.\n' +
+        'Makes every file safe, runs a command with your terminal, records what it changed. ' +
+          'Without a command it shows what happens until Ctrl-C, then closes the turn. ' +
           'Standard output is the command’s alone; with --json the turn is printed on stderr.',
       )
       .argument('[command...]', 'what to run, after --')

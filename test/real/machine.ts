@@ -1,0 +1,100 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+/** The `sed -i` of this machine, before its script: BSD's wants the backup's suffix as a word. */
+export const SED_IN_PLACE = process.platform === 'darwin' ? "sed -i ''" : 'sed -i';
+
+/** One of the programs beside this file, by its absolute path. */
+export function program(name: string): string {
+  return fileURLToPath(new URL(`programs/${name}`, import.meta.url));
+}
+
+/**
+ * States a promise that only a machine with these means can show. Where one is missing, a test of
+ * that very fact stands in the report instead, under a name that says what was not shown.
+ */
+export function testWith(
+  needs: readonly Need[],
+  title: string,
+  show: () => Promise<void>,
+  timeout?: number,
+): void {
+  const missing = needs.filter((need) => !need.isHere());
+  if (missing.length === 0) {
+    test(title, show, timeout);
+    return;
+  }
+  const names = missing.map(({ name }) => name).join(', ');
+  test(`not shown, for this machine has no ${names}: ${title}`, () => {
+    expect(missing.some((need) => need.isHere())).toBe(false);
+  });
+}
+
+/** Something that not every machine has. */
+export type Need = { readonly name: string; readonly isHere: () => boolean };
+
+/** A program that can be started by its name. */
+export function command(name: string, ...args: readonly string[]): Need {
+  return {
+    name: [name, ...args].join(' '),
+    isHere: () => spawnSync(name, args.length === 0 ? ['--version'] : args).status === 0,
+  };
+}
+
+/** A way to see which files are mapped into which process. */
+export const PROCESS_MAPS: Need = {
+  name: '/proc/PID/maps',
+  isHere: () => existsSync('/proc/self/maps'),
+};
+
+/** Users with numbers. */
+export const OWNERS: Need = {
+  name: 'right to give files away',
+  isHere: () => process.getuid?.() === 0,
+};
+
+/**
+ * Installs npm packages once for a test file, in a directory that goes when the file is done. Gives a
+ * function that copies the whole project into an empty directory.
+ */
+export function installedOnce(...packages: readonly string[]): Installed {
+  let project = '';
+  beforeAll(() => {
+    project = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'preimage-npm-')));
+    writeFileSync(path.join(project, 'package.json'), '{ "name": "project", "private": true }\n');
+    const result = spawnSync('npm', ['install', ...NPM_OPTIONS, '--save-exact', ...packages], {
+      cwd: project,
+      encoding: 'utf8',
+    });
+    if (result.status !== 0) throw new Error(`npm install failed: ${result.stderr}`);
+  }, 60_000);
+  afterAll(() => {
+    rmSync(project, { recursive: true, force: true, maxRetries: 5 });
+  });
+  return {
+    at: (relative) => path.join(project, relative),
+    copyTo: (target, relative = '.') => {
+      const source = path.join(project, relative);
+      cpSync(source, target, { recursive: true, verbatimSymlinks: true });
+    },
+  };
+}
+
+/** What {@link installedOnce} gives; use it inside tests only. */
+export type Installed = {
+  readonly at: (relative: string) => string;
+  /** Copies the project, or a directory of it. */
+  readonly copyTo: (target: string, relative?: string) => void;
+};
+
+/** How npm is called: nothing of a package runs, nothing is asked that need not be. */
+export const NPM_OPTIONS: readonly string[] = [
+  '--ignore-scripts',
+  '--no-audit',
+  '--no-fund',
+  '--prefer-offline',
+];
