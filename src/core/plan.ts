@@ -19,8 +19,8 @@ export type DiskState = {
   readonly stamp: string;
   /** How many names the file has; 1 for all else. */
   readonly links: number;
-  /** Names in it, where it is a directory. */
-  readonly entries: readonly ByteString[];
+  /** Names in it, where it is a directory; `unknown` where it cannot be listed. */
+  readonly entries: readonly ByteString[] | 'unknown';
   readonly parent: ParentState;
 };
 
@@ -175,7 +175,12 @@ function keepFullDirectories(verdicts: Map<RelPath, Verdict>, { disk }: PlanRequ
     if (verdict?.kind !== 'act') continue;
     const { from, to } = verdict.change;
     if (!isDirectory(from) || isDirectory(to)) continue;
-    const stays = (disk.get(path)?.entries ?? []).filter((name) => {
+    const entries = disk.get(path)?.entries ?? 'unknown';
+    if (entries === 'unknown') {
+      verdicts.set(path, settle('failed', 'what is in it cannot be listed'));
+      continue;
+    }
+    const stays = entries.filter((name) => {
       const entry = verdicts.get(joinPath(path, name));
       return entry?.kind !== 'act' || entry.change.to.kind !== 'absent';
     });

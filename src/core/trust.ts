@@ -36,7 +36,7 @@ export function isSettled(ctimeNs: bigint, probeNs: bigint | 'none'): boolean {
 }
 
 /** One trusted entry in this many is hashed anyway each scan: 2%, as DESIGN.md asks. */
-export const SPOT_CHECK_PERIOD = 50;
+const SPOT_CHECK_PERIOD = 50;
 
 /** Chooses the entries whose turn it is to be hashed although they are trusted. */
 export function isSpotCheck(index: number, round: number): boolean {

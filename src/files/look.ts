@@ -41,9 +41,7 @@ export function lookAt(
   const stamp = stampOf(stat);
   if (stat.isDirectory()) {
     const entries = listEntries(tree, path);
-    return Array.isArray(entries)
-      ? { image: imageOf(spot, stat), stamp, links: 1, entries, parent }
-      : { image: entries, stamp, links: 1, entries: [], parent };
+    return { image: imageOf(spot, stat), stamp, links: 1, entries, parent };
   }
   const links = stat.isFile() ? Number(stat.nlink) : 1;
   if (!stat.isFile()) return { image: imageOf(spot, stat), stamp, links, entries: [], parent };
@@ -116,18 +114,13 @@ function fileImage(sha256: Sha256, stat: Stat): FileImage {
 }
 
 /** Lists a directory through its own descriptor, so that a link that took its place is not followed. */
-function listEntries(tree: Tree, path: RelPath): ByteString[] | Image {
+function listEntries(tree: Tree, path: RelPath): ByteString[] | 'unknown' {
   try {
     const directory = tree.directory(path);
-    if (directory.kind === 'directory') return fs.readdirSync(directory.self, 'latin1');
-    return {
-      kind: 'skipped',
-      why: 'unreadable',
-      reason: 'it changed while it was read',
-      stamp: '',
-    };
+    return directory.kind === 'directory' ? fs.readdirSync(directory.self, 'latin1') : 'unknown';
   } catch (error) {
-    return unreadable(error);
+    if (isErrno(error, 'EACCES', 'EPERM', 'EIO', 'ENOENT', 'ENOTDIR', 'ESTALE')) return 'unknown';
+    throw error;
   }
 }
 

@@ -14,7 +14,7 @@ export type ReadResult =
   | { readonly kind: 'gone' };
 
 /** How often a file that changes under the reader is tried again. */
-export const READ_TRIES = 3;
+const READ_TRIES = 3;
 
 /** Files up to this many bytes are read in one piece into a buffer that is used again. */
 const WHOLE_BYTES = 4 * 1024 * 1024;

@@ -16,7 +16,7 @@ export type LogContents = {
 };
 
 /** What the first line names as the line before it. */
-export const LOG_START = '0'.repeat(64);
+const LOG_START = '0'.repeat(64);
 
 /**
  * Reads the log and checks its chain. A line is `<own hash> <hash of the line before> <JSON>`, the own

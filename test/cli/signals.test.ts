@@ -3,23 +3,25 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { CLI, type Lab, lab } from '../support/cli.js';
+import { TERMINALS, testWith } from '../support/machine.js';
 import { snapshot, tree } from '../support/tree.js';
 import { eventually } from '../watch/eventually.js';
-import { hasTerminals, KEYS, onTerminal } from './terminal.js';
+import { KEYS, onTerminal } from './terminal.js';
 
 const WATCH = [process.execPath, CLI, 'watch'];
 
-/** Counts the SIGINTs that it gets, says each, and ends with 40 and their number on a line of input. */
+/** Counts the SIGINTs that it gets, says each (and that it goes on after a stop), and ends with 40 and their number on a line of input. */
 const COUNTER = `
   let n = 0;
   process.on('SIGINT', () => console.log('interrupt ' + ++n));
+  process.on('SIGCONT', () => console.log('goes on'));
   process.stdin.once('data', () => process.exit(40 + n));
   require('node:fs').writeFileSync('a.txt', 'new');
   console.log('ready');
 `;
 const counter = [process.execPath, '-e', COUNTER];
 
-test.runIf(hasTerminals())('Ctrl-C reaches the command once, and the step is closed', async () => {
+testWith([TERMINALS], 'Ctrl-C reaches the command once, and the step is closed', async () => {
   const it = withFile();
   const played = await onTerminal(
     it,
@@ -36,7 +38,7 @@ test.runIf(hasTerminals())('Ctrl-C reaches the command once, and the step is clo
   await expectClosed(it, 43);
 });
 
-test.runIf(hasTerminals())('Ctrl-C that ends the command gives 130, as a shell does', async () => {
+testWith([TERMINALS], 'Ctrl-C that ends the command gives 130, as a shell does', async () => {
   const it = withFile();
   const script = 'echo new > a.txt; echo ready; exec sleep 60';
   const played = await onTerminal(
@@ -48,7 +50,7 @@ test.runIf(hasTerminals())('Ctrl-C that ends the command gives 130, as a shell d
   await expectClosed(it, 130);
 });
 
-test.runIf(hasTerminals())('Ctrl-Z stops the command, fg goes on with it', async () => {
+testWith([TERMINALS], 'Ctrl-Z stops the command, fg goes on with it', async () => {
   const it = withFile();
   const quoted = [...WATCH, '--', ...counter].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   const played = await onTerminal(
@@ -58,7 +60,8 @@ test.runIf(hasTerminals())('Ctrl-Z stops the command, fg goes on with it', async
       ['$ ', `set -m; ${quoted.join(' ').replaceAll('\n', ' ')}; echo "code=$?"\n`],
       ['\nready', KEYS.stop],
       ['Stopped', 'jobs -s | wc -l; fg\n'],
-      ['\n1', KEYS.interrupt],
+      ['\n1', ''],
+      ['goes on', KEYS.interrupt],
       ['interrupt 1', 'quit\n'],
       ['$ ', 'echo "code:$?"; exit\n'],
     ],
@@ -68,7 +71,7 @@ test.runIf(hasTerminals())('Ctrl-Z stops the command, fg goes on with it', async
   await expectClosed(it, 41);
 });
 
-test.runIf(hasTerminals())('when the terminal hangs up the step is closed', async () => {
+testWith([TERMINALS], 'when the terminal hangs up the step is closed', async () => {
   const it = withFile();
   const script = 'echo new > a.txt; echo ready; exec sleep 60';
   // What we end with ourselves nobody sees; Node 20 even aborts where its terminal has gone.

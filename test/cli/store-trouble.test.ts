@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { expect, onTestFinished, type TestContext, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type Lab, lab } from '../support/cli.js';
+import { SMALL_DISKS, testWith } from '../support/machine.js';
 import { snapshot, temporary, tree } from '../support/tree.js';
 import { expectProblem } from './problems.js';
 
@@ -34,55 +35,67 @@ test('with --best-effort the command runs all the same, and that is said', async
   expect(fs.readdirSync(it.root)).toEqual(['ran']);
 });
 
-test('the command is not run where the old bytes do not fit into the store', async (context) => {
-  const it = lab();
-  const small = smallDisk(context, '64k');
-  tree(it.root, { 'large.bin': crypto.randomBytes(200_000) });
-  const before = snapshot(it.root);
-  const store = ['--store', path.join(small, 'store')];
-  await expectProblem(it, ['watch', ...store, '--', 'touch', 'ran'], {
-    code: 125,
-    says: [/no space/i],
-  });
-  expect(snapshot(it.root)).toEqual(before);
-  const run = await it.run(['watch', '--best-effort', ...store, '--', 'touch', 'ran']);
-  expect(run.code).toBe(0);
-  expect(fs.existsSync(path.join(it.root, 'ran'))).toBe(true);
-});
+testWith(
+  [SMALL_DISKS],
+  'the command is not run where the old bytes do not fit into the store',
+  async () => {
+    const it = lab();
+    const small = smallDisk('64k');
+    tree(it.root, { 'large.bin': crypto.randomBytes(200_000) });
+    const before = snapshot(it.root);
+    const store = ['--store', path.join(small, 'store')];
+    await expectProblem(it, ['watch', ...store, '--', 'touch', 'ran'], {
+      code: 125,
+      says: [/no space/i],
+    });
+    expect(snapshot(it.root)).toEqual(before);
+    const run = await it.run(['watch', '--best-effort', ...store, '--', 'touch', 'ran']);
+    expect(run.code).toBe(0);
+    expect(fs.existsSync(path.join(it.root, 'ran'))).toBe(true);
+  },
+);
 
-test('a step that cannot be closed for want of space keeps the code and is recovered later', async (context) => {
-  const it = lab();
-  const small = smallDisk(context, '256k');
-  tree(it.root, { 'a.txt': 'old\n' });
-  const before = snapshot(it.root);
-  const store = ['--store', path.join(small, 'store')];
-  const script = 'echo new > a.txt; head -c 600000 /dev/urandom > made.bin; exit 9';
-  const run = await it.run(['watch', ...store, '--', 'sh', '-c', script]);
-  expect(run).toMatchObject({ code: 9, stdout: '' });
-  expect(run.stderr).toMatch(/could not be closed/);
-  expect(run.stderr).toMatch(/no space/i);
-  expect(spawnSync('mount', ['-o', 'remount,size=16m', small]).status).toBe(0);
-  expect((await it.run(['status', ...store])).code).toBe(0);
-  expect(await it.json(['list', ...store])).toMatchObject({
-    turns: [{ turn: 't1', status: 'recovered', counts: { created: 1, modified: 1 } }],
-  });
-  expect((await it.run(['rewind', ...store])).code).toBe(0);
-  expect(snapshot(it.root)).toEqual(before);
-});
+testWith(
+  [SMALL_DISKS],
+  'a step that cannot be closed for want of space keeps the code and is recovered later',
+  async () => {
+    const it = lab();
+    const small = smallDisk('256k');
+    tree(it.root, { 'a.txt': 'old\n' });
+    const before = snapshot(it.root);
+    const store = ['--store', path.join(small, 'store')];
+    const script = 'echo new > a.txt; head -c 600000 /dev/urandom > made.bin; exit 9';
+    const run = await it.run(['watch', ...store, '--', 'sh', '-c', script]);
+    expect(run).toMatchObject({ code: 9, stdout: '' });
+    expect(run.stderr).toMatch(/could not be closed/);
+    expect(run.stderr).toMatch(/no space/i);
+    expect(spawnSync('mount', ['-o', 'remount,size=16m', small]).status).toBe(0);
+    expect((await it.run(['status', ...store])).code).toBe(0);
+    expect(await it.json(['list', ...store])).toMatchObject({
+      turns: [{ turn: 't1', status: 'recovered', counts: { created: 1, modified: 1 } }],
+    });
+    expect((await it.run(['rewind', ...store])).code).toBe(0);
+    expect(snapshot(it.root)).toEqual(before);
+  },
+);
 
-test('a rewind that finds no space for what it would overwrite changes nothing', async (context) => {
-  const it = lab();
-  const small = smallDisk(context, '512k');
-  tree(it.root, { 'a.txt': 'old\n', 'b.txt': 'old\n' });
-  const store = ['--store', path.join(small, 'store')];
-  await it.turn('echo new > a.txt; echo new > b.txt', ...store);
-  fs.writeFileSync(path.join(it.root, 'b.txt'), crypto.randomBytes(600_000));
-  const before = snapshot(it.root);
-  const run = await it.run(['rewind', '--force', ...store]);
-  expect(run.code).not.toBe(0);
-  expect(`${run.stdout}${run.stderr}`).toMatch(/no space/i);
-  expect(snapshot(it.root)).toEqual(before);
-});
+testWith(
+  [SMALL_DISKS],
+  'a rewind that finds no space for what it would overwrite changes nothing',
+  async () => {
+    const it = lab();
+    const small = smallDisk('512k');
+    tree(it.root, { 'a.txt': 'old\n', 'b.txt': 'old\n' });
+    const store = ['--store', path.join(small, 'store')];
+    await it.turn('echo new > a.txt; echo new > b.txt', ...store);
+    fs.writeFileSync(path.join(it.root, 'b.txt'), crypto.randomBytes(600_000));
+    const before = snapshot(it.root);
+    const run = await it.run(['rewind', '--force', ...store]);
+    expect(run.code).not.toBe(0);
+    expect(`${run.stdout}${run.stderr}`).toMatch(/no space/i);
+    expect(snapshot(it.root)).toEqual(before);
+  },
+);
 
 test('a log that somebody edited is damage: the line is named and nothing is touched', async () => {
   const it = await withTwoTurns();
@@ -181,11 +194,11 @@ async function storeOf(it: Lab): Promise<string> {
   return (await it.json<{ store: string }>(['status'])).store;
 }
 
-/** Mounts a file system of a few pages; where this machine does not let us, the test says so. */
-function smallDisk(context: TestContext, size: string): string {
+/** Mounts a file system of a few pages. */
+function smallDisk(size: string): string {
   const at = temporary();
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', at]);
-  if (mounted.status !== 0) context.skip(`cannot mount a small tmpfs here: ${mounted.stderr}`);
+  if (mounted.status !== 0) throw new Error(`cannot mount: ${mounted.stderr}`);
   onTestFinished(() => {
     spawnSync('umount', ['-l', at]);
   });

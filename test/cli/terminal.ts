@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Lab, runProcess } from '../support/cli.js';
@@ -13,11 +12,6 @@ export type Played = {
 };
 
 const PLAYER = fileURLToPath(new URL('./terminal.py', import.meta.url));
-
-/** Reports whether this machine has what {@link onTerminal} needs. */
-export function hasTerminals(): boolean {
-  return spawnSync('python3', ['-c', 'import pty; pty.openpty()']).status === 0;
-}
 
 /**
  * Runs a program on a pseudo-terminal, in the foreground group of a session of its own: waits for each text in

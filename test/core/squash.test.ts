@@ -7,7 +7,7 @@ import { compose, EMPTY_SQUASH, squash, squashOf } from '../../src/core/squash.j
 
 const owner = { kind: 'content', uid: 0, gid: 0 } as const;
 
-const anyImage = fc.oneof<fc.Arbitrary<Image>[]>(
+const anyImage: fc.Arbitrary<Image> = fc.oneof(
   fc.constant(ABSENT),
   fc.constantFrom('a', 'b').map((letter) => ({
     ...owner,
@@ -16,10 +16,14 @@ const anyImage = fc.oneof<fc.Arbitrary<Image>[]>(
     bytes: 1,
     mode: 0o644,
     mtimeNs: 0n,
+    link: '',
+    sparse: false,
   })),
   fc.constantFrom('x', 'y').map((target) => ({ ...owner, type: 'symlink' as const, target })),
   fc.constantFrom(0o700, 0o755).map((mode) => ({ ...owner, type: 'directory' as const, mode })),
-  fc.constantFrom('', 's').map((stamp) => ({ kind: 'skipped' as const, reason: 'r', stamp })),
+  fc
+    .constantFrom('', 's')
+    .map((stamp) => ({ kind: 'skipped' as const, why: 'unreadable' as const, reason: 'r', stamp })),
 );
 
 const anyChange: fc.Arbitrary<Change> = fc.record({

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Lab, lab } from '../support/cli.js';
+import { command, installedOnce, testWith } from '../support/machine.js';
 import { dir, exec, file, symlink, temporary, tree } from '../support/tree.js';
-import { command, installedOnce, testWith } from './machine.js';
 import { thereAndBack } from './round.js';
 
 const TAR = command('tar');

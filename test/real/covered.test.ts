@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lab } from '../support/cli.js';
+import { SED_IN_PLACE } from '../support/machine.js';
 import { file, snapshot, tree } from '../support/tree.js';
-import { SED_IN_PLACE } from './machine.js';
 import { git } from './repository.js';
 import { differences, thereAndBack } from './round.js';
 

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { lab } from '../support/cli.js';
+import { installedOnce, NPM_OPTIONS, SED_IN_PLACE } from '../support/machine.js';
 import { snapshot, tree } from '../support/tree.js';
-import { installedOnce, NPM_OPTIONS, SED_IN_PLACE } from './machine.js';
 import { differences, rewoundFrom, thereAndBack } from './round.js';
 
 /** 166 files of TypeScript. */

@@ -4,8 +4,8 @@ import net from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { lab, runProcess } from '../support/cli.js';
+import { command, OWNERS, SED_IN_PLACE, testWith } from '../support/machine.js';
 import { symlink, tree } from '../support/tree.js';
-import { command, OWNERS, SED_IN_PLACE, testWith } from './machine.js';
 import { git } from './repository.js';
 import { thereAndBack, turnAndRewind } from './round.js';
 

@@ -2,8 +2,8 @@ import { chmodSync, existsSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect } from 'vitest';
 import { CLI, type Lab, lab, type Run, runProcess } from '../support/cli.js';
+import { command, type Need, testWith } from '../support/machine.js';
 import { dir, file, snapshot, tree } from '../support/tree.js';
-import { command, type Need, testWith } from './machine.js';
 import { calm, differences, rewoundFrom, troubles } from './round.js';
 
 /** Root reads everything; without these two rights it is held to the mode like anybody else. */

@@ -5,8 +5,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { lab } from '../support/cli.js';
+import { command, PROCESS_MAPS, program, testWith } from '../support/machine.js';
 import { snapshot, temporary, tree } from '../support/tree.js';
-import { command, PROCESS_MAPS, program, testWith } from './machine.js';
 import { differences, thereAndBack } from './round.js';
 
 const PYTHON = command('python3');

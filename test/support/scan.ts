@@ -8,7 +8,7 @@ import type { ScanRequest, ScanResult } from '../../src/scan/request.js';
 import { scanTree } from '../../src/scan/scan.js';
 
 /** A sink that keeps contents in memory. */
-export class MemorySink implements ContentSink {
+class MemorySink implements ContentSink {
   readonly contents = new Map<string, Buffer>();
 
   has(sha256: string): boolean {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type StartLimits, startWatcher } from '../../src/watch/choose.js';
 import { startParcel } from '../../src/watch/parcel.js';
 import { STOP_DEADLINE_MS } from '../../src/watch/watcher.js';
+import { LINUX, testWith } from '../support/machine.js';
 import { eventually, type Watched, watched } from './eventually.js';
 
 type Subscribe = typeof import('@parcel/watcher').subscribe;
@@ -68,18 +69,15 @@ test('at the limit of watches it gives back what it has and leaves the rest to t
   expect(unsubscribe).toHaveBeenCalledTimes(1);
 });
 
-test.runIf(process.platform === 'linux')(
-  'without an inotify instance it is never asked, for it would hang',
-  async () => {
-    watch.mockImplementation(() => {
-      throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
-    });
-    const setting = await watched();
-    const started = await startWatcher(setting.options, setting.listener, LIMITS);
-    expect(started).toMatchObject({ kind: 'scan-only', reason: /max_user_instances/ });
-    expect(parcel.subscribe).not.toHaveBeenCalled();
-  },
-);
+testWith([LINUX], 'without an inotify instance it is never asked, for it would hang', async () => {
+  watch.mockImplementation(() => {
+    throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
+  });
+  const setting = await watched();
+  const started = await startWatcher(setting.options, setting.listener, LIMITS);
+  expect(started).toMatchObject({ kind: 'scan-only', reason: /max_user_instances/ });
+  expect(parcel.subscribe).not.toHaveBeenCalled();
+});
 
 test('a directory that vanishes while it subscribes is tried again', async () => {
   parcel.subscribe.mockRejectedValueOnce(new Error('No such file or directory'));

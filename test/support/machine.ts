@@ -8,9 +8,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 /** The `sed -i` of this machine, before its script: BSD's wants the backup's suffix as a word. */
 export const SED_IN_PLACE = process.platform === 'darwin' ? "sed -i ''" : 'sed -i';
 
-/** One of the programs beside this file, by its absolute path. */
+/** One of the programs in `test/real/programs`, by its absolute path. */
 export function program(name: string): string {
-  return fileURLToPath(new URL(`programs/${name}`, import.meta.url));
+  return fileURLToPath(new URL(`../real/programs/${name}`, import.meta.url));
 }
 
 /**
@@ -49,6 +49,27 @@ export function command(name: string, ...args: readonly string[]): Need {
 export const PROCESS_MAPS: Need = {
   name: '/proc/PID/maps',
   isHere: () => existsSync('/proc/self/maps'),
+};
+
+/** Linux itself: what its kernel does and no other. */
+export const LINUX: Need = { name: 'Linux kernel', isHere: () => process.platform === 'linux' };
+
+/** Terminals that a test can type on. */
+export const TERMINALS: Need = {
+  name: 'pseudo-terminals of Python',
+  isHere: () => spawnSync('python3', ['-c', 'import pty; pty.openpty()']).status === 0,
+};
+
+/** The right to mount a file system of a few pages. */
+export const SMALL_DISKS: Need = {
+  name: 'right to mount a tmpfs',
+  isHere: () => {
+    const at = mkdtempSync(path.join(os.tmpdir(), 'preimage-mount-'));
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', at]);
+    if (mounted.status === 0) spawnSync('umount', ['-l', at]);
+    rmSync(at, { recursive: true, force: true });
+    return mounted.status === 0;
+  },
 };
 
 /** Users with numbers. */
