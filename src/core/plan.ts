@@ -1,4 +1,4 @@
-import { type Absent, type Content, type Image, sameImage } from './image.js';
+import { type Absent, type Content, hasStamp, type Image, sameImage } from './image.js';
 import { printable } from './printable.js';
 import {
   type ByteString,
@@ -138,16 +138,14 @@ function judge(change: SquashedChange, request: PlanRequest): Verdict {
   if (disk === undefined) return settle('failed', 'it was not looked at');
   if (sameImage(disk.image, before)) return settle('unchanged', '');
   if (before.kind === 'skipped') {
-    if (before.stamp !== '' && before.stamp === disk.stamp) return settle('unchanged', '');
+    if (hasStamp(before, disk.stamp)) return settle('unchanged', '');
     return settle('skipped', before.reason);
   }
   if (after.kind === 'skipped' && (after.why === 'left-out' || isDirectory(disk.image))) {
     return settle('skipped', after.reason);
   }
   const asLeft =
-    after.kind === 'skipped'
-      ? after.stamp !== '' && after.stamp === disk.stamp
-      : sameImage(disk.image, after);
+    after.kind === 'skipped' ? hasStamp(after, disk.stamp) : sameImage(disk.image, after);
   // What cannot be read can be captured only where it is known to be ours: see `capture-from.ts`.
   if (disk.image.kind === 'skipped' && !asLeft) return settle('failed', disk.image.reason);
   const other = request.contested.get(path);

@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import type { SkipCause } from '../core/image.js';
+import type { Sha256, SkipCause } from '../core/image.js';
 import { FLAG, KEY, type Manifest } from '../core/manifest.js';
 import type { ManifestBuilder } from '../core/manifest-builder.js';
 import { printable } from '../core/printable.js';
@@ -45,13 +45,7 @@ export class FileHasher {
   }
 
   hash(file: MetFile): void {
-    const { baseline, coverage } = this.#request;
-    const { maxFile } = coverage.rules;
-    if (maxFile > 0 && file.stat.size > maxFile) {
-      const size = formatSize(Number(file.stat.size));
-      this.#skip(file, 'too-large', `${size} is over the limit of ${formatSize(maxFile)}`);
-      return;
-    }
+    const { baseline } = this.#request;
     const previous = file.previous;
     const known = baseline !== 'none' && previous >= 0 && !baseline.has(previous, FLAG.skipped);
     const volatile = file.device.volatileInodes.has(file.stat.ino);
@@ -66,9 +60,31 @@ export class FileHasher {
       else this.#reuse(file, baseline);
       return;
     }
+    if (this.#isTooLarge(file)) {
+      this.#keepLarge(file, volatile);
+      return;
+    }
     if (volatile) syncFile(file.path);
     else if (this.#useEarly(file)) return;
     this.#read(file, volatile);
+  }
+
+  #isTooLarge({ stat }: MetFile): boolean {
+    const { maxFile } = this.#request.coverage.rules;
+    return maxFile > 0 && stat.size > maxFile;
+  }
+
+  /** A file over the limit is captured where that costs no space; else its image is skipped. */
+  #keepLarge(file: MetFile, volatile: boolean): void {
+    const { maxFile } = this.#request.coverage.rules;
+    const kept = this.#request.keepLarge(file.path, file.stat);
+    if (kept.kind === 'cloned') {
+      this.#take(file, { sha256: kept.sha256, stat: kept.stat }, volatile);
+      return;
+    }
+    if (kept.kind === 'linked') this.#builder.setKey(file.index, kept.stat);
+    const size = formatSize(Number(file.stat.size));
+    this.#skip(file, 'too-large', `${size} is over the limit of ${formatSize(maxFile)}`);
   }
 
   #reuse({ index, previous, stat }: MetFile, baseline: Manifest): void {
@@ -102,18 +118,27 @@ export class FileHasher {
         this.#skip(file, 'unreadable', result.reason);
         return;
       case 'read':
-        this.#builder.setKey(file.index, result.stat);
-        this.#builder.setHash(file.index, result.sha256);
-        this.#builder.setFlags(file.index, shapeOf(result.stat));
-        if (!volatile && isSettled(result.stat.ctimeNs, file.device.probe)) {
-          this.#builder.setFlags(file.index, FLAG.trusted);
-        }
-        this.files += 1;
-        this.bytes += Number(result.stat.size);
-        this.hashedFiles += 1;
-        this.hashedBytes += Number(result.stat.size);
+        this.#take(file, result, volatile);
         return;
     }
+  }
+
+  #take(
+    { index, device }: MetFile,
+    { sha256, stat }: { readonly sha256: Sha256; readonly stat: Stat },
+    volatile: boolean,
+  ): void {
+    this.changed = true;
+    this.#builder.setKey(index, stat);
+    this.#builder.setHash(index, sha256);
+    this.#builder.setFlags(index, shapeOf(stat));
+    if (!volatile && isSettled(stat.ctimeNs, device.probe)) {
+      this.#builder.setFlags(index, FLAG.trusted);
+    }
+    this.files += 1;
+    this.bytes += Number(stat.size);
+    this.hashedFiles += 1;
+    this.hashedBytes += Number(stat.size);
   }
 
   /** Hashes what is trusted. A difference is a hole in the trust rule, and must be told. */

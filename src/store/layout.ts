@@ -12,6 +12,8 @@ export type StoreLayout = {
   /** Absolute real path of the workspace, as a byte string. */
   readonly root: ByteString;
   readonly packs: string;
+  /** Files over the size limit, as clones or hard links: see `big-files.ts`. */
+  readonly big: string;
   readonly manifests: string;
   /** Lists of changes and of events that are too long for the log, named by their hash. */
   readonly details: string;
@@ -102,6 +104,7 @@ function layoutOf(directory: string, root: ByteString): StoreLayout {
     directory,
     root,
     packs: join(directory, 'packs'),
+    big: join(directory, 'big'),
     manifests: join(directory, 'manifests'),
     details: join(directory, 'details'),
     control: join(directory, 'control'),

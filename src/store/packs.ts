@@ -2,6 +2,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import type { Sha256 } from '../core/image.js';
 import { isErrno, PreimageError } from '../core/problem.js';
+import { BigFiles } from './big-files.js';
 import { CODEC, HEADER_BYTES, readHeader } from './pack-format.js';
 import { loadPackIndex, type PackIndex } from './pack-index.js';
 import { listPacks, packPath } from './pack-writer.js';
@@ -9,17 +10,21 @@ import { listPacks, packPath } from './pack-writer.js';
 /** Reads contents from all packs of a store. Each read is checked against its hash. */
 export class Packs {
   readonly #directory: string;
+  readonly #big: BigFiles | undefined;
+  readonly #piece = Buffer.allocUnsafeSlow(SMALL_BYTES);
   readonly #open = new Map<number, { readonly fd: number; readonly index: PackIndex }>();
   #listed = false;
 
-  constructor(directory: string) {
+  /** `big` is where files over the size limit are kept. */
+  constructor(directory: string, big = 'none') {
     this.#directory = directory;
+    this.#big = big === 'none' ? undefined : new BigFiles(big);
   }
 
   /** Reports whether a content is in a pack; does not look for packs that came since the last call. */
   has(sha256: Sha256): boolean {
     if (!this.#listed) this.refresh();
-    return this.#find(sha256) !== 'missing';
+    return this.#find(sha256) !== 'missing' || this.#big?.has(sha256) === true;
   }
 
   /** Gives the numbers of the packs. */
@@ -29,17 +34,11 @@ export class Packs {
 
   /** Reads a whole content. Throws `damaged` where it is missing or its bytes are not what they were. */
   read(sha256: Sha256): Buffer {
-    const { fd, offset } = this.#place(sha256);
-    const header = this.#header(fd, offset, sha256);
-    const bytes = Buffer.allocUnsafeSlow(header.rawLength);
-    let done = 0;
-    while (done < bytes.length) {
-      const count = fs.readSync(fd, bytes, done, bytes.length - done, offset + HEADER_BYTES + done);
-      if (count === 0) throw damaged(sha256, 'it is cut off');
-      done += count;
-    }
-    if (crypto.hash('sha256', bytes, 'hex') !== sha256) throw damaged(sha256, 'its bytes changed');
-    return bytes;
+    const pieces: Buffer[] = [];
+    this.copy(sha256, (piece) => {
+      pieces.push(Buffer.from(piece));
+    });
+    return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
   }
 
   /**
@@ -47,21 +46,22 @@ export class Packs {
    * from the pieces must not be used where it throws.
    */
   copy(sha256: Sha256, write: (piece: Uint8Array) => void): void {
-    const { fd, offset } = this.#place(sha256);
-    const { rawLength } = this.#header(fd, offset, sha256);
-    if (rawLength <= PIECE_BYTES) {
-      write(this.read(sha256));
-      return;
-    }
     const hash = crypto.createHash('sha256');
-    const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
-    for (let done = 0; done < rawLength; ) {
-      const want = Math.min(PIECE_BYTES, rawLength - done);
-      const count = fs.readSync(fd, piece, 0, want, offset + HEADER_BYTES + done);
-      if (count === 0) throw damaged(sha256, 'it is cut off');
-      hash.update(piece.subarray(0, count));
-      write(piece.subarray(0, count));
-      done += count;
+    const source = this.#source(sha256);
+    try {
+      const { fd, start, length } = source;
+      const piece =
+        length <= this.#piece.length ? this.#piece : Buffer.allocUnsafeSlow(PIECE_BYTES);
+      for (let done = 0; done < length; ) {
+        const want = Math.min(piece.length, length - done);
+        const count = fs.readSync(fd, piece, 0, want, start + done);
+        if (count === 0) throw damaged(sha256, 'it is cut off');
+        hash.update(piece.subarray(0, count));
+        write(piece.subarray(0, count));
+        done += count;
+      }
+    } finally {
+      source.close();
     }
     if (hash.digest('hex') !== sha256) throw damaged(sha256, 'its bytes changed');
   }
@@ -95,6 +95,20 @@ export class Packs {
     return 'missing';
   }
 
+  /** Finds where a content lies: in a file of its own, or in a pack behind its header. */
+  #source(sha256: Sha256): Source {
+    if (this.#big?.has(sha256) === true) {
+      const fd = fs.openSync(this.#big.path(sha256), 'r');
+      const close = (): void => {
+        fs.closeSync(fd);
+      };
+      return { fd, start: 0, length: fs.fstatSync(fd).size, close };
+    }
+    const { fd, offset } = this.#place(sha256);
+    const { rawLength } = this.#header(fd, offset, sha256);
+    return { fd, start: offset + HEADER_BYTES, length: rawLength, close: () => {} };
+  }
+
   #place(sha256: Sha256): { readonly fd: number; readonly offset: number } {
     if (!this.#listed) this.refresh();
     let place = this.#find(sha256);
@@ -119,6 +133,15 @@ export class Packs {
   }
 }
 
+type Source = {
+  readonly fd: number;
+  readonly start: number;
+  readonly length: number;
+  readonly close: () => void;
+};
+
+/** Contents up to this many bytes are read in one piece into a buffer that is used again. */
+const SMALL_BYTES = 64 * 1024;
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 function damaged(sha256: Sha256, what: string): PreimageError {

@@ -1,12 +1,13 @@
 import type { Change } from '../core/change.js';
 import { diffManifests } from '../core/diff.js';
 import type { WorkStep } from '../core/history.js';
-import type { Manifest } from '../core/manifest.js';
+import { FLAG, type Manifest } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { CloseRecord } from '../core/records.js';
 import { type RelPath, toText } from '../core/relpath.js';
 import { openTree } from '../files/tree.js';
 import type { EarlyHash, ScanProgress } from '../scan/request.js';
+import { BigFiles } from '../store/big-files.js';
 import { storeChanges, writeDetail } from '../store/details.js';
 import { readManifest, sweepManifests } from '../store/manifests.js';
 import { PackWriter, syncPack } from '../store/pack-writer.js';
@@ -68,7 +69,7 @@ export async function closeStep(
   });
   const changes = addCaptures(workspace, control, {
     opened,
-    changes: diffManifests(opened, scanned.manifest),
+    changes: recallLarge(layout.big, diffManifests(opened, scanned.manifest)),
   });
   const cookieSeen = await host.cookie(CLOSING);
   const timeline = judge(workspace, step, { host, cookieSeen, changes });
@@ -88,18 +89,43 @@ export async function closeStep(
     warnings: [...scanned.warnings],
   };
   const named = new Set<string>([scanned.id]);
+  let othersAreOpen = false;
   const written = workspace.append(({ history }) => {
     const now = history.steps.find(({ id }) => id === step.id);
     if (now?.end.kind !== 'open') return 'nothing';
     for (const other of history.steps) {
-      if (other.kind === 'work' && other.end.kind === 'open') named.add(other.open.manifest);
+      if (other.kind !== 'work' || other.end.kind !== 'open') continue;
+      named.add(other.open.manifest);
+      othersAreOpen ||= other.id !== step.id;
     }
     return record;
   });
   removeControl(control);
   if (written === 'nothing') return 'gone';
   sweepManifests(layout.manifests, named);
+  // Another open step may still want the links of what stood when it opened.
+  if (!othersAreOpen) new BigFiles(layout.big).sweepLinks(largeInodes(scanned.manifest));
   return { record, changes };
+}
+
+/** Names the inodes of files over the limit that stand now, as their links are named. */
+function largeInodes(manifest: Manifest): Set<string> {
+  const inodes = new Set<string>();
+  for (let i = 0; i < manifest.count; i++) {
+    if (manifest.has(i, FLAG.tooLarge)) inodes.add(manifest.inode(i).replace(':', '-'));
+  }
+  return inodes;
+}
+
+/** Gives files over the limit their content back, where the store had a name of their old inode. */
+function recallLarge(directory: string, changes: readonly Change[]): readonly Change[] {
+  const big = new BigFiles(directory);
+  return changes.map((change) => {
+    const { before } = change;
+    if (before.kind !== 'skipped' || before.why !== 'too-large') return change;
+    const recalled = big.recall(before);
+    return recalled === 'unknown' ? change : { ...change, before: recalled };
+  });
 }
 
 const CLOSING = 'closing';

@@ -35,7 +35,7 @@ export class EarlyHasher {
     readonly control: Control;
     readonly coverage: Coverage;
   }) {
-    const packs = new Packs(options.layout.packs);
+    const packs = new Packs(options.layout.packs, options.layout.big);
     this.#layout = options.layout;
     this.#coverage = options.coverage;
     this.#spool = new SpoolWriter(options.control.early);

@@ -2,6 +2,7 @@ import { fromText, type RelPath } from '../core/relpath.js';
 import { compileRules, type Rules } from '../core/rules.js';
 import type { EarlyHash, ScanProgress, ScanResult } from '../scan/request.js';
 import { scanTree } from '../scan/scan.js';
+import { BigFiles } from '../store/big-files.js';
 import { writeManifest } from '../store/manifests.js';
 import { PackWriter } from '../store/pack-writer.js';
 import type { NamedManifest, Workspace } from './workspace.js';
@@ -26,6 +27,7 @@ export type Scanned = NamedManifest & Pick<ScanResult, 'warnings' | 'hashedFiles
 export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
   const { layout, packs } = workspace;
   const writer = new PackWriter(layout.packs, (sha256) => packs.has(sha256));
+  const big = new BigFiles(layout.big);
   const lost = start.baseline !== 'none' && !hasAllPacks(workspace, start.baseline);
   const baseline = lost ? 'none' : start.baseline;
   try {
@@ -34,6 +36,7 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
       store: fromText(layout.directory),
       coverage: compileRules(start.rules),
       sink: writer,
+      keepLarge: (path, stat) => big.keep(path, stat),
       baseline: baseline === 'none' ? 'none' : baseline.manifest,
       keepCoverage: start.keepCoverage,
       early: start.early,

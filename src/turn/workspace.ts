@@ -30,7 +30,7 @@ export class Workspace {
   constructor(located: Located, layout: StoreLayout) {
     this.located = located;
     this.layout = layout;
-    this.packs = new Packs(layout.packs);
+    this.packs = new Packs(layout.packs, layout.big);
   }
 
   get root(): ByteString {

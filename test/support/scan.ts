@@ -44,6 +44,7 @@ export function scan(
     store: '/nonexistent/store',
     coverage: compileRules({ ...DEFAULT_RULES, ...options.only }),
     sink: new MemorySink(),
+    keepLarge: () => ({ kind: 'not-kept' }),
     baseline,
     keepCoverage: false,
     early: new Map(),
