@@ -32,6 +32,9 @@ export type NewEntry = {
   readonly text: ByteString;
 };
 
+/** How far a building was at one moment. */
+export type BuilderMark = { readonly count: number; readonly namesLength: number };
+
 /** Gathers the columns of a manifest; the entries of one directory are added one after another. */
 export class ManifestBuilder {
   #capacity = 1024;
@@ -65,6 +68,20 @@ export class ManifestBuilder {
     this.#name(index, entry.name);
     this.setKey(index, entry.key);
     return index;
+  }
+
+  /** Remembers how far the building is: see {@link rollBack}. */
+  mark(): BuilderMark {
+    return { count: this.#count, namesLength: this.#namesLength };
+  }
+
+  /** Forgets all entries that were added after a mark. */
+  rollBack(mark: BuilderMark): void {
+    this.#childStarts.fill(0, mark.count, this.#count);
+    this.#childCounts.fill(0, mark.count, this.#count);
+    this.#hashes.fill(0, mark.count * HASH_BYTES, this.#count * HASH_BYTES);
+    this.#count = mark.count;
+    this.#namesLength = mark.namesLength;
   }
 
   /** Names where the entries of a directory stand: `count` of them from `start` on. */

@@ -3,28 +3,17 @@ import type { SkipCause } from '../core/image.js';
 import { ENTRY, FLAG, type Manifest } from '../core/manifest.js';
 import { ManifestBuilder, type StatKey } from '../core/manifest-builder.js';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
-import { type ByteString, joinPath, type RelPath, ROOT } from '../core/relpath.js';
+import { type ByteString, joinPath, ROOT } from '../core/relpath.js';
 import { type NativePath, toNative } from '../files/native-path.js';
 import { entryType, lstat, type Stat, specialName } from '../files/stat.js';
 import type { Tree } from '../files/tree.js';
 import type { Device, Devices } from './devices.js';
 import { FileHasher } from './file-hasher.js';
 import { Judge } from './judge.js';
+import { type AnyListing, KnownNames, type MetDirectory } from './known-names.js';
 import { CHANGED_MEANWHILE, listDirectory, PreviousNames } from './listing.js';
 import { type Place, Places } from './places.js';
 import type { ScanRequest, ScanResult } from './request.js';
-
-/** A directory that was added to the manifest and is to be listed. */
-type MetDirectory = {
-  readonly path: RelPath;
-  readonly index: number;
-  /** Its index in the baseline, -1 where it is new. */
-  readonly previous: number;
-  readonly stat: Stat;
-  readonly device: Device;
-  /** Why it is left out although something below it may be included; `''` where it is covered. */
-  readonly inherited: string;
-};
 
 type MetEntry = {
   readonly name: ByteString;
@@ -42,6 +31,7 @@ export class Walk {
   readonly #hasher: FileHasher;
   readonly #judge: Judge;
   readonly #places: Places;
+  readonly #knownNames: KnownNames;
   readonly #baseline: Manifest | 'none';
   readonly #takenAt = Date.now();
   /** No entry differs from the baseline in place, key or text. */
@@ -51,6 +41,7 @@ export class Walk {
     this.#request = request;
     this.#judge = new Judge(request);
     this.#places = new Places(request, tree);
+    this.#knownNames = new KnownNames(request, this.#builder);
     this.#devices = devices;
     this.#baseline = request.baseline;
     this.#identical = request.baseline !== 'none';
@@ -92,35 +83,50 @@ export class Walk {
       this.#unlisted(met, CHANGED_MEANWHILE);
       return;
     }
+    const known = this.#knownNames.of(met);
+    if (known !== 'unknown' && this.#judged(met, known, place) === 'done') return;
     const listing = listDirectory(place.self);
     if (listing.kind === 'unknown') {
       this.#unlisted(met, listing.reason);
       return;
     }
-    const verdict = this.#judge.marks(met, listing.names, place.at);
-    if (verdict.kind === 'covered') {
-      this.#entries(met, listing.names, place.at);
-    } else if (this.#request.coverage.mayIncludeBelow(met.path)) {
-      this.#entries({ ...met, inherited: verdict.why }, listing.names, place.at);
-    } else {
-      this.#leaveOut(met, verdict.why);
-    }
+    if (this.#knownNames.settle(met) === 'news') this.#identical = false;
+    this.#judged(met, listing, place);
   }
 
-  /** Adds a directory's entries side by side, then hashes its files, then goes into its directories. */
-  #entries(met: MetDirectory, names: readonly ByteString[], reach: Place['at']): void {
-    const start = this.#builder.count;
+  #judged(met: MetDirectory, listing: AnyListing, place: Place): 'done' | 'stale' {
+    const verdict = this.#judge.marks(met, listing.names, place.at);
+    if (verdict.kind === 'covered') return this.#entries(met, listing, place);
+    if (this.#request.coverage.mayIncludeBelow(met.path)) {
+      return this.#entries({ ...met, inherited: verdict.why }, listing, place);
+    }
+    this.#leaveOut(met, verdict.why);
+    return 'done';
+  }
+
+  /**
+   * Adds a directory's entries side by side, then hashes its files, then goes into its directories.
+   * `stale` where a name of the baseline is gone although its directory's stamps did not move: then
+   * nothing was added, and the directory must be listed.
+   */
+  #entries(met: MetDirectory, listing: AnyListing, place: Place): 'done' | 'stale' {
+    const { at: reach } = place;
+    const start = this.#builder.mark();
     const previous = new PreviousNames(this.#baseline, met.previous);
     const files: MetEntry[] = [];
     const directories: MetDirectory[] = [];
-    for (const name of names) {
+    for (const name of listing.names) {
       const native = reach(name);
       const entry = this.#meet(met, { name, native, previous: previous.seek(name) });
+      if (entry === 'nothing' && listing.kind === 'known') {
+        this.#builder.rollBack(start);
+        return 'stale';
+      }
       if (entry === 'nothing') continue;
       if (entry.stat.isDirectory()) this.#meetDirectory(met, entry, directories);
       else this.#meetLeaf(met, entry, files);
     }
-    this.#builder.setChildren(met.index, start, this.#builder.count - start);
+    this.#builder.setChildren(met.index, start.count, this.#builder.count - start.count);
     for (const { name, native, index, previous: before, stat } of files) {
       this.#hasher.hash({
         index,
@@ -134,6 +140,7 @@ export class Walk {
     this.#checkStill(met);
     this.#request.onProgress({ entries: this.#builder.count, bytes: this.#hasher.bytes });
     for (const directory of directories) this.#directory(directory);
+    return 'done';
   }
 
   #meet(
