@@ -65,6 +65,7 @@ export async function closeStep(
     keepCoverage: true,
     early: readEarly(workspace, control),
     round: step.id,
+    begins: false,
     onProgress: options.onProgress,
   });
   const changes = addCaptures(workspace, control, {

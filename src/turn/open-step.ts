@@ -79,6 +79,7 @@ async function tryOpen(
       keepCoverage: false,
       early: new Map(),
       round: nextStepId(state),
+      begins: true,
       onProgress: options.onProgress,
     });
     if (host !== 'none') await host.ready();

@@ -66,8 +66,14 @@ export class Workspace {
   baseline({ history }: LogState): NamedManifest | 'none' {
     const id = newestManifest(history);
     if (id === 'none') return 'none';
-    const manifest = readManifest(this.layout.manifests, id);
-    return manifest === 'missing' ? 'none' : { id, manifest };
+    try {
+      const manifest = readManifest(this.layout.manifests, id);
+      return manifest === 'missing' ? 'none' : { id, manifest };
+    } catch (error) {
+      // A power cut may take a manifest that no step began from: then everything is read anew.
+      if (error instanceof PreimageError && error.code === 'damaged') return 'none';
+      throw error;
+    }
   }
 }
 
