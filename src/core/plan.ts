@@ -27,8 +27,8 @@ export type DiskState = {
 /** Whether the directory of a path can hold it. */
 type ParentState =
   | { readonly kind: 'directory' }
-  /** These directories above it are not there, the topmost first. */
-  | { readonly kind: 'missing'; readonly ancestors: readonly RelPath[] }
+  /** Directories above it are not there; this is the topmost of them. */
+  | { readonly kind: 'missing'; readonly first: RelPath }
   /** Something that is no directory stands in the way. */
   | { readonly kind: 'blocked'; readonly by: RelPath };
 
@@ -204,7 +204,7 @@ function requireParents(verdicts: Map<RelPath, Verdict>, request: PlanRequest): 
     if (state.kind === 'blocked') {
       verdicts.set(path, settle('conflict', `${printable(state.by)} is no directory any more`));
     } else if (request.force) {
-      addMissing(verdicts, state.ancestors, verdict.change.to);
+      addMissing(verdicts, directoriesBetween(state.first, path), verdict.change.to);
     } else {
       verdicts.set(path, settle('conflict', 'its directory was deleted after the turn'));
     }
@@ -229,6 +229,13 @@ function addMissing(
 function isRepositoryData({ path, before, after }: SquashedChange, now: Image = after): boolean {
   if (!isGitData(path)) return false;
   return nameOf(path) !== '.git' || [before, after, now].some(isDirectory);
+}
+
+/** Lists the directories from the topmost of them down to the one that holds a path. */
+function directoriesBetween(first: RelPath, path: RelPath): RelPath[] {
+  const found: RelPath[] = [];
+  for (let at = parentOf(path); at !== first && at !== ''; at = parentOf(at)) found.unshift(at);
+  return [first, ...found];
 }
 
 function isDirectory(image: Image): boolean {
