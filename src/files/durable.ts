@@ -19,17 +19,19 @@ export function makePrivateDirectory(path: string): void {
  */
 export function writeDurably(path: string, runs: readonly Uint8Array[]): void {
   const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
-  const fd = fs.openSync(temporary, 'wx', PRIVATE_FILE);
   try {
-    for (const run of runs) writeAll(fd, run);
-    fs.fsyncSync(fd);
+    const fd = fs.openSync(temporary, 'wx', PRIVATE_FILE);
+    try {
+      for (const run of runs) writeAll(fd, run);
+      fs.fsyncSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+    fs.renameSync(temporary, path);
   } catch (error) {
-    fs.closeSync(fd);
     fs.rmSync(temporary, { force: true });
     throw error;
   }
-  fs.closeSync(fd);
-  fs.renameSync(temporary, path);
   syncDirectory(dirname(path));
 }
 
