@@ -4,6 +4,7 @@ import {
   changeKind,
   type Image,
   type OpenedStep,
+  type Outcome,
   type RewindResult,
   type Status,
   type Timeline,
@@ -70,13 +71,13 @@ export function rewindJson(result: RewindResult): object {
     turn,
     turns,
     complete,
-    outcomes: outcomes.map(({ path, outcome, reason }) => ({
-      ...pathJson(path),
-      outcome,
-      ...(reason === '' ? {} : { reason }),
-    })),
+    outcomes: outcomes.map(outcomeJson),
     gitLeftAlone,
   };
+}
+
+function outcomeJson({ path, outcome, reason }: Outcome): object {
+  return { ...pathJson(path), outcome, ...(reason === '' ? {} : { reason }) };
 }
 
 /** What came and went. */
@@ -107,7 +108,11 @@ export function statusJson(status: Status): object {
     rules,
     leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
     leftOutCount: status.leftOutCount,
-    recovered: status.recovered,
+    recovered: status.recovered.map(({ step, turn, left }) => ({
+      step,
+      turn,
+      left: left.map(outcomeJson),
+    })),
     limits: status.limits,
   };
 }

@@ -19,7 +19,8 @@ export type Placement =
  * Where the inode still stands and all of its names are in the plan, one is staged and the others are
  * linked to it: atomic, and the group stays one. Where names of it lie elsewhere (outside the root, or
  * not asked for), it is written in place, for only so can they stay one; a crash in between is made
- * good from the journal. `survivors` names, by inode, a file with the wanted content that still stands.
+ * good from the journal. `survivors` names, by inode, a file with the wanted content that still stands,
+ * or that was placed before a crash.
  */
 export function choosePlacements(
   changes: readonly PlannedChange[],
@@ -28,17 +29,21 @@ export function choosePlacements(
   const placements = new Map<RelPath, Placement>();
   const firstOf = new Map<string, RelPath>();
   const standing = countStanding(changes);
+  const wanted = linksWanted(changes);
   for (const change of changes) {
     if (change.to.kind !== 'content' || change.to.type !== 'file') continue;
     const { link } = change.to;
-    placements.set(change.path, placementOf(change, link));
-    if (link !== '' && !firstOf.has(link)) firstOf.set(link, change.path);
+    placements.set(change.path, placementOf(change, change.to));
+    if (link !== '' && !firstOf.has(groupOf(change.to))) {
+      firstOf.set(groupOf(change.to), change.path);
+    }
   }
   return placements;
 
-  function placementOf(change: PlannedChange, link: string): Placement {
+  function placementOf(change: PlannedChange, to: FileImage): Placement {
+    const { link } = to;
     if (link === '') return { kind: 'stage' };
-    const first = firstOf.get(link);
+    const first = firstOf.get(groupOf(to));
     const stands = inodeOf(change) === link;
     if (stands && standing.get(link) !== change.links) {
       return first !== undefined && placements.get(first)?.kind === 'in-place'
@@ -46,7 +51,8 @@ export function choosePlacements(
         : { kind: 'in-place' };
     }
     const survivor = survivors.get(link);
-    if (survivor !== undefined && !stands) return { kind: 'link', to: survivor };
+    const isWanted = survivor !== undefined && sameGroup(wanted.get(link), to);
+    if (isWanted) return { kind: 'link', to: survivor };
     return first === undefined ? { kind: 'stage' } : { kind: 'link', to: first };
   }
 }
@@ -63,6 +69,15 @@ export function linksWanted(changes: readonly PlannedChange[]): Map<string, File
     if (to.kind === 'content' && to.type === 'file' && to.link !== '') wanted.set(to.link, to);
   }
   return wanted;
+}
+
+/** An inode's number is used again: names belong together only if they were the same file as well. */
+function groupOf({ link, sha256, mode, uid, gid }: FileImage): string {
+  return [link, sha256, mode, uid, gid].join(' ');
+}
+
+function sameGroup(a: FileImage | undefined, b: FileImage): boolean {
+  return a !== undefined && groupOf(a) === groupOf(b);
 }
 
 /** Counts, for each inode that is put back and still stands, how many of its names are in the plan. */

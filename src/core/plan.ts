@@ -1,4 +1,11 @@
-import { type Absent, type Content, hasStamp, type Image, sameImage } from './image.js';
+import {
+  type Absent,
+  type Content,
+  hasStamp,
+  type Image,
+  isAsSkipped,
+  sameImage,
+} from './image.js';
 import { printable } from './printable.js';
 import {
   type ByteString,
@@ -145,7 +152,7 @@ function judge(change: SquashedChange, request: PlanRequest): Verdict {
     return settle('skipped', after.reason);
   }
   const asLeft =
-    after.kind === 'skipped' ? hasStamp(after, disk.stamp) : sameImage(disk.image, after);
+    after.kind === 'skipped' ? isAsSkipped(after, disk.stamp) : sameImage(disk.image, after);
   // What cannot be read can be captured only where it is known to be ours: see `capture-from.ts`.
   if (disk.image.kind === 'skipped' && !asLeft) return settle('failed', disk.image.reason);
   const other = request.contested.get(path);

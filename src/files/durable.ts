@@ -32,17 +32,19 @@ export function writeWhole(
   sync: (fd: number) => void = () => {},
 ): void {
   const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
-  const fd = fs.openSync(temporary, 'wx', PRIVATE_FILE);
   try {
-    for (const run of runs) writeAll(fd, run);
-    sync(fd);
+    const fd = fs.openSync(temporary, 'wx', PRIVATE_FILE);
+    try {
+      for (const run of runs) writeAll(fd, run);
+      sync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+    fs.renameSync(temporary, path);
   } catch (error) {
-    fs.closeSync(fd);
     fs.rmSync(temporary, { force: true });
     throw error;
   }
-  fs.closeSync(fd);
-  fs.renameSync(temporary, path);
 }
 
 /** Writes all of the bytes at the file's end (or at a position). */

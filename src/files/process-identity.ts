@@ -11,7 +11,9 @@ export function ownIdentity(): ProcessIdentity {
  * start time. Where the system tells no start time, a live pid counts.
  */
 export function isAlive({ pid, start, boot }: ProcessIdentity): boolean {
-  if (boot !== '' && boot !== bootId()) return false;
+  const here = bootId();
+  // Where our own cannot be read (no descriptor left), it proves nothing.
+  if (boot !== '' && here !== '' && boot !== here) return false;
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -22,10 +24,10 @@ export function isAlive({ pid, start, boot }: ProcessIdentity): boolean {
   return start === '' || now === '' ? true : now === start;
 }
 
-let knownBoot: string | undefined;
+let knownBoot = '';
 
 function bootId(): string {
-  knownBoot ??= readText('/proc/sys/kernel/random/boot_id').trim();
+  if (knownBoot === '') knownBoot = readText('/proc/sys/kernel/random/boot_id').trim();
   return knownBoot;
 }
 

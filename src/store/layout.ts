@@ -1,10 +1,10 @@
 import fs from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import * as v from 'valibot';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { STORE_VERSION } from '../core/records.js';
 import { type ByteString, fromText } from '../core/relpath.js';
-import { makePrivateDirectory, writeDurably } from '../files/durable.js';
+import { makePrivateDirectory, syncDirectory, writeDurably } from '../files/durable.js';
 
 /** Where everything of one workspace is kept. */
 export type StoreLayout = {
@@ -78,6 +78,7 @@ export function createStoreAt(directory: string, root: ByteString): StoreLayout 
     };
     const json = `${JSON.stringify(identity)}\n`;
     writeDurably(join(directory, IDENTITY_FILE), [Buffer.from(json, 'utf8')]);
+    syncDirectory(dirname(directory));
     return layout;
   } catch (error) {
     if (error instanceof PreimageError) throw error;

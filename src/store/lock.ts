@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { isErrno, PreimageError } from '../core/problem.js';
+import { errnoOf, isErrno, PreimageError } from '../core/problem.js';
 import { type ProcessIdentity, ProcessIdentitySchema } from '../core/records.js';
 import { PRIVATE_FILE } from '../files/durable.js';
 import { isAlive, ownIdentity } from '../files/process-identity.js';
@@ -23,7 +23,16 @@ export function withLock<T>(locks: string, name: string, run: () => T): T {
   try {
     return run();
   } finally {
+    release(path);
+  }
+}
+
+/** A lock that cannot be removed dies with us: no reason to call what was done under it undone. */
+function release(path: string): void {
+  try {
     fs.rmSync(path, { force: true });
+  } catch (error) {
+    if (errnoOf(error) === '') throw error;
   }
 }
 

@@ -1,8 +1,9 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
+import { dirname } from 'node:path';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { decodeRecord, encodeRecord, type LogRecord } from '../core/records.js';
-import { PRIVATE_FILE, writeAll } from '../files/durable.js';
+import { PRIVATE_FILE, syncDirectory, writeAll } from '../files/durable.js';
 
 /** What the log says. */
 export type LogContents = {
@@ -69,6 +70,8 @@ export function appendRecord(path: string, contents: LogContents, record: LogRec
     try {
       writeAll(fd, line, contents.length);
       fs.fsyncSync(fd);
+      // Its first line makes the file: its name must last as well.
+      if (contents.length === 0) syncDirectory(dirname(path));
     } catch (error) {
       // A line that is only half there must not stand before the next one.
       fs.ftruncateSync(fd, contents.length);

@@ -12,6 +12,8 @@ export type IndexEntry = { readonly sha256: Sha256; readonly offset: number };
 /** Finds contents in one pack. */
 export type PackIndex = {
   readonly count: number;
+  /** Its writer has ended and made it durable: nothing in it goes any more. */
+  readonly sealed: boolean;
   /** Gives the offset of a content's record, -1 where the pack does not hold it. */
   readonly find: (sha256: Sha256) => number;
   /** Lists all contents with their offsets. */
@@ -31,13 +33,18 @@ export function writePackIndex(
   const bytes = encode(entries, packLength);
   const path = indexPath(directory, pack);
   const temporary = `${path}.tmp`;
-  const fd = fs.openSync(temporary, 'w', PRIVATE_FILE);
   try {
-    writeAll(fd, bytes);
-  } finally {
-    fs.closeSync(fd);
+    const fd = fs.openSync(temporary, 'w', PRIVATE_FILE);
+    try {
+      writeAll(fd, bytes);
+    } finally {
+      fs.closeSync(fd);
+    }
+    fs.renameSync(temporary, path);
+  } catch (error) {
+    fs.rmSync(temporary, { force: true });
+    throw error;
   }
-  fs.renameSync(temporary, path);
 }
 
 /**
@@ -53,6 +60,11 @@ export function loadPackIndex(directory: string, pack: number, packFd: number): 
     return walkPack(packFd);
   }
   return decode(bytes) ?? walkPack(packFd);
+}
+
+/** Reports whether a pack has an index by now. */
+export function isSealed(directory: string, pack: number): boolean {
+  return fs.existsSync(indexPath(directory, pack));
 }
 
 /** Names an index's file. */
@@ -101,6 +113,7 @@ function decode(bytes: Buffer): PackIndex | undefined {
   const offsetOf = (i: number): number => Number(bytes.readBigUInt64LE(offsetsAt + i * OFFSET));
   return {
     count,
+    sealed: true,
     find: (sha256) => {
       const wanted = Buffer.from(sha256, 'hex');
       const first = wanted[0] ?? 0;
@@ -137,6 +150,7 @@ function walkPack(fd: number): PackIndex {
   }
   return {
     count: found.size,
+    sealed: false,
     find: (sha256) => found.get(sha256) ?? -1,
     entries: () => [...found].map(([sha256, offset]) => ({ sha256, offset })),
   };

@@ -13,6 +13,7 @@ import { type Control, makeControl, removeControl } from './control.js';
 import { HostReader, startHost } from './host-client.js';
 import { recover } from './recover.js';
 import { type Scanned, scanIntoStore } from './scan-into-store.js';
+import { saying } from './system-trouble.js';
 import { type LogState, type NamedManifest, nextStepId, type Workspace } from './workspace.js';
 
 /** How a step is to be opened. */
@@ -43,13 +44,15 @@ export type OpenedStep = {
 export async function openStep(workspace: Workspace, options: OpenOptions): Promise<OpenedStep> {
   checkTurnId(options.turn);
   await recover(workspace, options.owned ? {} : { reopening: options.turn });
-  const control = makeControl(workspace.layout);
-  try {
-    return await tryOpen(workspace, options, control);
-  } catch (error) {
-    removeControl(control);
-    throw error;
-  }
+  return await saying('open the turn', 'Nothing was recorded; try again.', async () => {
+    const control = makeControl(workspace.layout);
+    try {
+      return await tryOpen(workspace, options, control);
+    } catch (error) {
+      removeControl(control);
+      throw error;
+    }
+  });
 }
 
 /** Throws `usage` for a text that cannot be a turn's id. */

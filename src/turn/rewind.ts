@@ -1,3 +1,4 @@
+import type { Change } from '../core/change.js';
 import {
   type History,
   isRewound,
@@ -18,6 +19,7 @@ import { openTree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
+import { orGiveUp } from './given-up.js';
 import {
   lookAgain,
   planFromDisk,
@@ -25,9 +27,10 @@ import {
   type RewindJob,
   type RewindOptions,
 } from './prepare-rewind.js';
-import { appliedChanges, finish, isSettled } from './record-rewind.js';
+import { finish, isSettled, realChanges } from './record-rewind.js';
 import { recover } from './recover.js';
 import { findSurvivors } from './survivors.js';
+import { saying } from './system-trouble.js';
 import { type LogState, nextStepId, type Workspace } from './workspace.js';
 
 /** What came of a rewind or a redo; with `dryRun` what would. */
@@ -83,8 +86,13 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
       hint: 'See the turns with: preimage list',
     });
   }
+  // What an earlier try has left half done is known by what it recorded.
+  const tries = state.history.steps.filter(
+    ({ kind, open }) => kind === 'rewind' && open.kind === 'redo' && open.undoes.includes(last.id),
+  );
+  const intervals = [last, ...tries].map((step) => workspace.changes(step));
   return carryOut(workspace, state, {
-    squashed: inPathOrder(squash([workspace.changes(last)])),
+    squashed: inPathOrder(squash(intervals)),
     contested: new Map(),
     record: {
       kind: 'redo',
@@ -99,9 +107,16 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
 
 /** Plans, captures what is about to go, journals, applies, records. */
 function carryOut(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
+  const { kind, turn } = job.record;
+  return saying(`${kind} turn ${turn}`, 'Nothing was changed; try again.', () =>
+    planAndApply(workspace, state, job),
+  );
+}
+
+function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
   const { options, record } = job;
   const tree = openTree(workspace.root);
-  const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.has(sha256));
+  const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.holds(sha256));
   try {
     const plan = planFromDisk(workspace, tree, job);
     if (options.dryRun) return resultOf(record, plan, plan.changes.map(outcomeOf));
@@ -115,24 +130,33 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
       if (!isSettled(result.outcomes)) return result;
     }
     const partial = options.paths.length > 0;
-    const step = journal(workspace, state, { record, partial, changes: ready.changes });
-    const applied = applyPlan(ready.changes, {
-      tree,
-      packs: workspace.packs,
-      step,
-      survivors: findSurvivors(tree, ready.changes, baselineOf(workspace, state)),
-      onProgress: options.onProgress,
-    });
-    const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
-    const outcomes = [...ready.refused, ...told.map(({ outcome }) => outcome)];
-    const result = resultOf(record, lookAgain(workspace, tree, { job, plan }), outcomes);
-    finish(workspace, {
-      step,
-      recovered: false,
-      complete: isSettled(result.outcomes),
-      changes: appliedChanges(ready.changes, applied),
-    });
-    return result;
+    const whole = isSettled([...plan.settled, ...ready.refused]);
+    const planned = ready.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
+    const survivors = findSurvivors(tree, ready.changes, baselineOf(workspace, state));
+    const step = journal(workspace, state, { record, partial, whole, planned });
+    const finishing = `finish the ${record.kind} of turn ${record.turn}`;
+    const end = (): RewindResult => {
+      const applied = applyPlan(ready.changes, {
+        tree,
+        packs: workspace.packs,
+        step,
+        survivors,
+        resumed: false,
+        onProgress: options.onProgress,
+      });
+      const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
+      const outcomes = [...ready.refused, ...told.map(({ outcome }) => outcome)];
+      const result = resultOf(record, lookAgain(workspace, tree, { job, plan }), outcomes);
+      const now = new Map(applied.map((each) => [each.outcome.path, each.now] as const));
+      finish(workspace, {
+        step,
+        recovered: false,
+        complete: isSettled(result.outcomes),
+        changes: realChanges(planned, now),
+      });
+      return result;
+    };
+    return saying(finishing, FINISHED_LATER, () => orGiveUp(workspace.layout.log, step, end));
   } catch (error) {
     writer.discard();
     throw error;
@@ -140,6 +164,8 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
     tree.close();
   }
 }
+
+const FINISHED_LATER = 'Some of it may be done; the next preimage command finishes it.';
 
 function isLoanAt(changes: readonly PlannedChange[], index: number): boolean {
   const change = changes[index];
@@ -157,10 +183,11 @@ function journal(
   job: {
     readonly record: RewindJob['record'];
     readonly partial: boolean;
-    readonly changes: readonly PlannedChange[];
+    readonly whole: boolean;
+    readonly planned: readonly Change[];
   },
 ): number {
-  const planned = job.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
+  const { partial, whole, planned } = job;
   const plan = storeChanges(workspace.layout.details, planned);
   let step = 0;
   workspace.append((now): LogRecord => {
@@ -176,8 +203,9 @@ function journal(
       step,
       at: new Date().toISOString(),
       owner: ownIdentity(),
-      partial: job.partial,
-      plan: plan.kind === 'inline' ? { kind: 'inline', changes: planned } : { ...plan },
+      partial,
+      whole,
+      plan: plan.kind === 'inline' ? { kind: 'inline', changes: [...planned] } : { ...plan },
       ...job.record,
     };
   });

@@ -29,7 +29,7 @@ export type Scanned = NamedManifest & Pick<ScanResult, 'warnings' | 'hashedFiles
  */
 export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
   const { layout, packs } = workspace;
-  const writer = new PackWriter(layout.packs, (sha256) => packs.has(sha256));
+  const writer = new PackWriter(layout.packs, (sha256) => packs.holds(sha256));
   const big = new BigFiles(layout.big);
   const lost = start.baseline !== 'none' && !hasAllPacks(workspace, start.baseline);
   const baseline = lost ? 'none' : start.baseline;
@@ -44,10 +44,11 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
       keepCoverage: start.keepCoverage,
       early: start.early,
       round: start.round,
-      packs: () => packs.numbers(),
+      packs: () => reliedOn(workspace, writer, baseline),
       onProgress: start.onProgress,
     });
     writer.sync();
+    big.sync();
     writer.close();
     packs.refresh();
     const { manifest, hashedFiles, hashedBytes } = result;
@@ -76,6 +77,21 @@ function saysTheSame(baseline: NamedManifest, result: ScanResult, start: ScanSta
   if (result.manifest === baseline.manifest) return true;
   if (!start.begins || result.hashedFiles > FEW_HASHES) return false;
   return diffManifests(baseline.manifest, result.manifest).length === 0;
+}
+
+/** Names the packs that the new manifest's hashes stand for. */
+function reliedOn(
+  { packs }: Workspace,
+  writer: PackWriter,
+  baseline: NamedManifest | 'none',
+): number[] {
+  // A writer has a pack only once it has written.
+  writer.flush();
+  const { number } = writer;
+  const named = new Set(packs.reliedOn());
+  if (baseline !== 'none') for (const each of baseline.manifest.meta.packs) named.add(each);
+  if (number !== 'none') named.add(number);
+  return [...named].sort((a, b) => a - b);
 }
 
 const LOST_PACKS = 'packs are missing from the store, so every file was read and stored anew';

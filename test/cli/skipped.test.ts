@@ -62,7 +62,7 @@ const elsewhere =
 testWith([SMALL_DISKS], elsewhere, async () => {
   const it = lab();
   tree(it.root, { 'big.bin': 'x'.repeat(3000) });
-  const store = ['--store', path.join(smallDisk('4m'), 'store')];
+  const store = ['--store', join(smallDisk('4m'), 'store')];
   await it.turn('rm big.bin', ...LIMIT, ...store);
   expect(await it.json(['show', ...store, 't1'])).toMatchObject({
     partial: true,

@@ -84,6 +84,16 @@ export function smallDisk(size: string): string {
   return at;
 }
 
+/** Root reads everything; without these two rights it is held to the mode like anybody else. */
+export const HELD_TO_THE_MODE: readonly string[] =
+  process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
+
+/** A way to run as somebody who is held to permission bits. */
+export const UNPRIVILEGED: Need =
+  process.getuid?.() === 0
+    ? command('setpriv', '--bounding-set=-dac_override,-dac_read_search', 'true')
+    : { name: 'modes', isHere: () => process.platform !== 'win32' };
+
 /** Users with numbers. */
 export const OWNERS: Need = {
   name: 'right to give files away',
