@@ -12,7 +12,7 @@ import { isLoan } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
-import { inPathOrder, squash } from '../core/squash.js';
+import { inPathOrder, squash, squashOf } from '../core/squash.js';
 import { ownIdentity } from '../files/process-identity.js';
 import { openTree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
@@ -28,7 +28,7 @@ import {
 import { appliedChanges, finish, isSettled } from './record-rewind.js';
 import { recover } from './recover.js';
 import { findSurvivors } from './survivors.js';
-import { type LogState, nextStepId, type Workspace } from './workspace.js';
+import { intervalOf, type LogState, nextStepId, type Workspace } from './workspace.js';
 
 /** What came of a rewind or a redo; with `dryRun` what would. */
 export type RewindResult = {
@@ -58,7 +58,9 @@ export async function rewind(
   for (const step of undo.concurrent) {
     for (const { path } of workspace.changes(step)) contested.set(path, step.open.turn);
   }
-  const intervals = undo.steps.map((step) => workspace.changes(step));
+  const intervals = [...undo.steps, ...undo.rewinds]
+    .sort((a, b) => a.opened - b.opened)
+    .map((step) => intervalOf(workspace, step));
   return carryOut(workspace, state, {
     squashed: inPathOrder(squash(intervals)),
     contested,
@@ -84,7 +86,7 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
     });
   }
   return carryOut(workspace, state, {
-    squashed: inPathOrder(squash([workspace.changes(last)])),
+    squashed: inPathOrder(squashOf(workspace.changes(last))),
     contested: new Map(),
     record: {
       kind: 'redo',
