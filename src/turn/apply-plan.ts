@@ -2,13 +2,7 @@ import fs from 'node:fs';
 import type { DirectoryImage } from '../core/image.js';
 import { choosePlacements, inodeOf, type Placement } from '../core/placement.js';
 import type { PlannedChange } from '../core/plan.js';
-import {
-  isDirectory,
-  isMetadataOnly,
-  isNewDirectory,
-  needsPlacing,
-  needsRemoval,
-} from '../core/planned.js';
+import { isDirectory, isMetadataOnly, isNewDirectory, needsRemoval } from '../core/planned.js';
 import { isErrno, PreimageError } from '../core/problem.js';
 import { parentOf, type RelPath } from '../core/relpath.js';
 import type { NativePath } from '../files/native-path.js';
@@ -94,8 +88,18 @@ class Apply {
       changes.filter((change) => change.path !== '' && isNewDirectory(change)),
       (_, path) => makeStagingDirectory(path),
     );
-    this.#each(changes.filter(needsPlacing), (change, path) => this.#place(change, path));
-    this.#each(changes.filter(isMetadataOnly), setPlannedMetadata);
+    const placed = changes.filter((change) => this.#needsPlacing(change));
+    // What is linked to comes first.
+    for (const links of [false, true]) {
+      this.#each(
+        placed.filter(({ path }) => (this.#placements.get(path)?.kind === 'link') === links),
+        (change, path) => this.#place(change, path),
+      );
+    }
+    this.#each(
+      changes.filter((change) => isMetadataOnly(change) && !this.#needsPlacing(change)),
+      setPlannedMetadata,
+    );
     this.#stager.discard();
     this.#each(backwards.filter(hasDirectoryMode), setPlannedMetadata);
     this.#lock();
@@ -110,7 +114,7 @@ class Apply {
     try {
       this.#changes.forEach((change, index) => {
         this.#tick();
-        if (!needsPlacing(change) || !bringsBytes(this.#placements.get(change.path))) return;
+        if (!this.#needsPlacing(change) || !bringsBytes(this.#placements.get(change.path))) return;
         this.#attempt(change, () => this.#stager.stage(change, index));
       });
       if (!this.#few) syncFileSystem(this.#tools.tree.root);
@@ -121,6 +125,13 @@ class Apply {
       if (isErrno(error, 'ENOSPC', 'EDQUOT')) return false;
       throw error;
     }
+  }
+
+  /** Reports whether a file, link or named pipe must be put into its place. */
+  #needsPlacing(change: PlannedChange): boolean {
+    if (change.to.kind !== 'content' || isDirectory(change.to)) return false;
+    const placement = this.#placements.get(change.path);
+    return placement === undefined ? !isMetadataOnly(change) : placement.kind !== 'keep';
   }
 
   #place(change: PlannedChange, path: NativePath): Placed {
@@ -143,6 +154,8 @@ class Apply {
         if (staged.kind !== 'done') return staged;
         return this.#touching(change, this.#stager.move(change, this.#expected(change)));
       }
+      case 'keep':
+        return DONE;
       case 'stage':
         return this.#touching(change, this.#stager.move(change, this.#expected(change)));
     }
