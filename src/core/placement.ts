@@ -46,9 +46,38 @@ export function choosePlacements(
     const isOnly = [...files.values()].every(
       (other) => other === file || other.image.link !== link,
     );
-    placeNames(placements, file, { isOnly, survivor: survivors.get(key) });
+    const planned = changes.filter((change) => inodeOf(change) === link).length;
+    placeNames(placements, file, { isOnly, planned, survivor: survivors.get(key) });
   }
   return placements;
+}
+
+/**
+ * Groups what is to be placed into rounds: a name that goes to another file leaves its inode before
+ * that is written in place, and what is linked to stands before the link is made.
+ */
+export function roundsOf(
+  changes: readonly PlannedChange[],
+  placements: ReadonlyMap<RelPath, Placement>,
+): PlannedChange[][] {
+  const rounds: PlannedChange[][] = [[], [], [], []];
+  for (const change of changes) rounds[roundOf(placements, change.path)]?.push(change);
+  return rounds;
+}
+
+function roundOf(placements: ReadonlyMap<RelPath, Placement>, path: RelPath): number {
+  const placement = placements.get(path);
+  switch (placement?.kind) {
+    case 'link':
+      return placements.get(placement.to)?.kind === 'in-place' ? 3 : 1;
+    case 'in-place':
+    case 'with':
+      return 2;
+    case 'keep':
+    case 'stage':
+    case undefined:
+      return 0;
+  }
 }
 
 /** Tells the inode that stands at a planned path, from its stamp; `''` where nothing stands. */
@@ -79,13 +108,19 @@ function isFile(change: PlannedChange): change is PlannedFile {
 function placeNames(
   placements: Map<RelPath, Placement>,
   { image, names }: LinkedFile,
-  { isOnly, survivor }: { readonly isOnly: boolean; readonly survivor: RelPath | undefined },
+  options: {
+    readonly isOnly: boolean;
+    /** How many names of the inode the plan replaces or removes, whatever it makes of them. */
+    readonly planned: number;
+    readonly survivor: RelPath | undefined;
+  },
 ): void {
+  const { isOnly, planned, survivor } = options;
   const standing = names.filter((change) => inodeOf(change) === image.link);
   const [first = names[0]] = standing;
   if (first === undefined) return;
   const keeps = isOnly && standing.length > 0 && standing.every(isMetadataOnly);
-  const inPlace = isOnly && standing.length > 0 && standing.length !== first.links;
+  const inPlace = isOnly && standing.length > 0 && planned !== first.links;
   for (const change of names) {
     placements.set(change.path, placementOf(change));
   }

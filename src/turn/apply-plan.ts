@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import type { DirectoryImage } from '../core/image.js';
-import { choosePlacements, inodeOf, type Placement } from '../core/placement.js';
+import { choosePlacements, inodeOf, type Placement, roundsOf } from '../core/placement.js';
 import type { PlannedChange } from '../core/plan.js';
 import { isDirectory, isMetadataOnly, isNewDirectory, needsRemoval } from '../core/planned.js';
 import { isErrno, PreimageError } from '../core/problem.js';
@@ -89,12 +89,8 @@ class Apply {
       (_, path) => makeStagingDirectory(path),
     );
     const placed = changes.filter((change) => this.#needsPlacing(change));
-    // What is linked to comes first.
-    for (const links of [false, true]) {
-      this.#each(
-        placed.filter(({ path }) => (this.#placements.get(path)?.kind === 'link') === links),
-        (change, path) => this.#place(change, path),
-      );
+    for (const round of roundsOf(placed, this.#placements)) {
+      this.#each(round, (change, path) => this.#place(change, path));
     }
     this.#each(
       changes.filter((change) => isMetadataOnly(change) && !this.#needsPlacing(change)),
