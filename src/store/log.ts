@@ -63,7 +63,7 @@ export function appendRecord(path: string, contents: LogContents, record: LogRec
   const rest = `${contents.head} ${encodeRecord(record)}`;
   const hash = crypto.hash('sha256', rest, 'hex');
   const line = Buffer.from(`${hash} ${rest}\n`, 'utf8');
-  const fd = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, PRIVATE_FILE);
+  const fd = fs.openSync(path, APPEND, PRIVATE_FILE);
   try {
     if (contents.torn) fs.ftruncateSync(fd, contents.length);
     try {
@@ -80,6 +80,9 @@ export function appendRecord(path: string, contents: LogContents, record: LogRec
   const length = contents.length + line.length;
   return { records: [...contents.records, record], head: hash, length, torn: false };
 }
+
+// Never through a link that took the log's place.
+const APPEND = fs.constants.O_RDWR | fs.constants.O_CREAT | (fs.constants.O_NOFOLLOW ?? 0);
 
 function parseLine(
   line: string,
