@@ -2,7 +2,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { decodeRecord, encodeRecord, type LogRecord } from '../core/records.js';
-import { PRIVATE_FILE, writeAll } from '../files/durable.js';
+import { OPEN, PRIVATE_FILE, writeAll } from '../files/durable.js';
 
 /** What the log says. */
 export type LogContents = {
@@ -63,7 +63,7 @@ export function appendRecord(path: string, contents: LogContents, record: LogRec
   const rest = `${contents.head} ${encodeRecord(record)}`;
   const hash = crypto.hash('sha256', rest, 'hex');
   const line = Buffer.from(`${hash} ${rest}\n`, 'utf8');
-  const fd = fs.openSync(path, APPEND, PRIVATE_FILE);
+  const fd = fs.openSync(path, OPEN.update, PRIVATE_FILE);
   try {
     if (contents.torn) fs.ftruncateSync(fd, contents.length);
     try {
@@ -80,9 +80,6 @@ export function appendRecord(path: string, contents: LogContents, record: LogRec
   const length = contents.length + line.length;
   return { records: [...contents.records, record], head: hash, length, torn: false };
 }
-
-// Never through a link that took the log's place.
-const APPEND = fs.constants.O_RDWR | fs.constants.O_CREAT | (fs.constants.O_NOFOLLOW ?? 0);
 
 function parseLine(
   line: string,
