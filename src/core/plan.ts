@@ -96,8 +96,8 @@ export function planRewind(request: PlanRequest): Plan {
     }
     verdicts.set(change.path, verdict);
   }
-  keepFullDirectories(verdicts, request);
   requireParents(verdicts, request);
+  keepFullDirectories(verdicts, request);
   const changes: PlannedChange[] = [];
   const settled: Outcome[] = [];
   for (const path of [...verdicts.keys()].sort(comparePaths)) {
@@ -173,12 +173,50 @@ function sinceWords(now: Image, after: Image): string {
   return 'it was changed after the turn';
 }
 
-/** A directory can go only if all that is in it goes: from the deepest up. */
+/** A path can be made only in a directory that stands or is made: from the root down. */
+function requireParents(verdicts: Map<RelPath, Verdict>, request: PlanRequest): void {
+  for (const path of [...verdicts.keys()].sort(comparePaths)) {
+    const verdict = verdicts.get(path);
+    if (verdict?.kind !== 'act' || verdict.change.to.kind === 'absent' || path === '') continue;
+    const parent = verdicts.get(parentOf(path));
+    if (parent?.kind === 'act' && isDirectory(parent.change.to)) continue;
+    const state = request.disk.get(path)?.parent ?? { kind: 'directory' };
+    if (state.kind === 'directory') continue;
+    const missing = state.kind === 'missing' ? directoriesBetween(state.first, path) : [];
+    const by = state.kind === 'blocked' ? state.by : firstTaken(verdicts, missing);
+    if (by !== 'none') {
+      verdicts.set(path, settle('conflict', `${printable(by)} is no directory any more`));
+    } else if (state.kind === 'missing' && request.force) {
+      addMissing(verdicts, missing, verdict.change.to);
+    } else {
+      verdicts.set(path, settle('conflict', 'its directory was deleted after the turn'));
+    }
+  }
+}
+
+/** Finds a missing directory in whose place something else is put back. */
+function firstTaken(
+  verdicts: ReadonlyMap<RelPath, Verdict>,
+  ancestors: readonly RelPath[],
+): RelPath | 'none' {
+  const taken = ancestors.find((path) => {
+    const verdict = verdicts.get(path);
+    return verdict?.kind === 'act' && !isDirectory(verdict.change.to);
+  });
+  return taken ?? 'none';
+}
+
+/**
+ * A directory can go only if all that is in it goes and nothing is put back into it: from the deepest
+ * up.
+ */
 function keepFullDirectories(verdicts: Map<RelPath, Verdict>, { disk }: PlanRequest): void {
+  const needed = new Set<RelPath>();
   for (const path of [...verdicts.keys()].sort(comparePaths).reverse()) {
     const verdict = verdicts.get(path);
     if (verdict?.kind !== 'act') continue;
     const { from, to } = verdict.change;
+    if (to.kind !== 'absent') needed.add(parentOf(path));
     if (!isDirectory(from) || isDirectory(to)) continue;
     const entries = disk.get(path)?.entries ?? 'unknown';
     if (entries === 'unknown') {
@@ -189,31 +227,12 @@ function keepFullDirectories(verdicts: Map<RelPath, Verdict>, { disk }: PlanRequ
       const entry = verdicts.get(joinPath(path, name));
       return entry?.kind !== 'act' || entry.change.to.kind !== 'absent';
     });
-    if (stays.length === 0) continue;
-    const more = stays.length === 1 ? '' : ` and ${stays.length - 1} more`;
-    const [first = ''] = stays;
-    verdicts.set(path, {
-      kind: 'settled',
-      outcome: { outcome: 'conflict', reason: `it is not empty: ${printable(first)}${more}` },
-    });
-  }
-}
-
-/** A path can be made only in a directory that stands or is made: from the root down. */
-function requireParents(verdicts: Map<RelPath, Verdict>, request: PlanRequest): void {
-  for (const path of [...verdicts.keys()].sort(comparePaths)) {
-    const verdict = verdicts.get(path);
-    if (verdict?.kind !== 'act' || verdict.change.to.kind === 'absent' || path === '') continue;
-    const parent = verdicts.get(parentOf(path));
-    if (parent?.kind === 'act' && isDirectory(parent.change.to)) continue;
-    const state = request.disk.get(path)?.parent ?? { kind: 'directory' };
-    if (state.kind === 'directory') continue;
-    if (state.kind === 'blocked') {
-      verdicts.set(path, settle('conflict', `${printable(state.by)} is no directory any more`));
-    } else if (request.force) {
-      addMissing(verdicts, directoriesBetween(state.first, path), verdict.change.to);
-    } else {
-      verdicts.set(path, settle('conflict', 'its directory was deleted after the turn'));
+    if (stays.length > 0) {
+      const more = stays.length === 1 ? '' : ` and ${stays.length - 1} more`;
+      const [first = ''] = stays;
+      verdicts.set(path, settle('conflict', `it is not empty: ${printable(first)}${more}`));
+    } else if (needed.has(path)) {
+      verdicts.set(path, settle('conflict', 'something is put back into it'));
     }
   }
 }

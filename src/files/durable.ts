@@ -7,6 +7,16 @@ import { isErrno } from '../core/problem.js';
 const PRIVATE_DIRECTORY = 0o700;
 export const PRIVATE_FILE = 0o600;
 
+const { O_APPEND, O_CREAT, O_RDWR, O_TRUNC, O_WRONLY } = fs.constants;
+const O_NOFOLLOW = fs.constants.O_NOFOLLOW ?? 0;
+
+/** How the store's files are opened to be written: never through a link that took their place. */
+export const OPEN = {
+  update: O_RDWR | O_CREAT | O_NOFOLLOW,
+  append: O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW,
+  anew: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW,
+} as const;
+
 /** Makes a directory and those above it, for the owner only, whatever the umask says. */
 export function makePrivateDirectory(path: string): void {
   const made = fs.mkdirSync(path, { recursive: true, mode: PRIVATE_DIRECTORY });

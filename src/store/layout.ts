@@ -50,23 +50,32 @@ export function openStoreAt(directory: string): StoreLayout | 'none' {
       { hint: 'Use the newer preimage that made it, or give another --store.' },
     );
   }
-  return layoutOf(directory, typeof root === 'string' ? fromText(root) : fromBase64(root.b64));
+  const layout = layoutOf(
+    directory,
+    typeof root === 'string' ? fromText(root) : fromBase64(root.b64),
+  );
+  refuseLinks(layout);
+  return layout;
+}
+
+/** A store that leads elsewhere through a link was not made so: what is written stays in the store. */
+function refuseLinks(layout: StoreLayout): void {
+  for (const path of [...directoriesIn(layout), layout.log]) {
+    const stat = fs.lstatSync(path, { throwIfNoEntry: false });
+    const wanted = path === layout.log ? stat?.isFile() : stat?.isDirectory();
+    if (stat === undefined || wanted === true) continue;
+    const what = stat.isSymbolicLink() ? 'a link' : 'of another type';
+    throw new PreimageError('damaged', `The store's own ${path} was replaced: it is ${what}.`, {
+      hint: 'Nothing was touched. Put back what it was, or move the store aside to start anew.',
+    });
+  }
 }
 
 /** Makes the store of a workspace, or opens it if somebody was faster. */
 export function createStoreAt(directory: string, root: ByteString): StoreLayout {
   const layout = layoutOf(directory, root);
   try {
-    for (const path of [
-      directory,
-      layout.packs,
-      layout.manifests,
-      layout.details,
-      layout.control,
-      layout.locks,
-    ]) {
-      makePrivateDirectory(path);
-    }
+    for (const path of [directory, ...directoriesIn(layout)]) makePrivateDirectory(path);
     const known = openStoreAt(directory);
     if (known !== 'none') return known;
     const encoded = Buffer.from(root, 'latin1');
@@ -99,6 +108,10 @@ const IdentitySchema = v.object({
   version: v.pipe(v.number(), v.integer(), v.minValue(1)),
   root: v.union([v.string(), v.object({ b64: v.pipe(v.string(), v.base64()) })]),
 });
+
+function directoriesIn({ packs, manifests, details, control, locks }: StoreLayout): string[] {
+  return [packs, manifests, details, control, locks];
+}
 
 function layoutOf(directory: string, root: ByteString): StoreLayout {
   return {

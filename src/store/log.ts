@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { dirname } from 'node:path';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { decodeRecord, encodeRecord, type LogRecord } from '../core/records.js';
-import { PRIVATE_FILE, syncDirectory, writeAll } from '../files/durable.js';
+import { OPEN, PRIVATE_FILE, syncDirectory, writeAll } from '../files/durable.js';
 
 /** What the log says. */
 export type LogContents = {
@@ -64,7 +64,7 @@ export function appendRecord(path: string, contents: LogContents, record: LogRec
   const rest = `${contents.head} ${encodeRecord(record)}`;
   const hash = crypto.hash('sha256', rest, 'hex');
   const line = Buffer.from(`${hash} ${rest}\n`, 'utf8');
-  const fd = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, PRIVATE_FILE);
+  const fd = fs.openSync(path, OPEN.update, PRIVATE_FILE);
   try {
     if (contents.torn) fs.ftruncateSync(fd, contents.length);
     try {

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { join } from 'node:path';
 import type { Sha256 } from '../core/image.js';
 import { isErrno } from '../core/problem.js';
-import { PRIVATE_FILE, writeAll } from '../files/durable.js';
+import { OPEN, PRIVATE_FILE, writeAll } from '../files/durable.js';
 import { HEADER_BYTES, readHeader } from './pack-format.js';
 
 /** Where a content starts in its pack, in bytes. */
@@ -34,7 +34,7 @@ export function writePackIndex(
   const path = indexPath(directory, pack);
   const temporary = `${path}.tmp`;
   try {
-    const fd = fs.openSync(temporary, 'w', PRIVATE_FILE);
+    const fd = fs.openSync(temporary, OPEN.anew, PRIVATE_FILE);
     try {
       writeAll(fd, bytes);
     } finally {

@@ -1,13 +1,7 @@
 import type { DirectoryImage } from '../core/image.js';
-import { choosePlacements, inodeOf, type Placement } from '../core/placement.js';
+import { choosePlacements, inodeOf, type Placement, roundsOf } from '../core/placement.js';
 import type { PlannedChange } from '../core/plan.js';
-import {
-  isDirectory,
-  isMetadataOnly,
-  isNewDirectory,
-  needsPlacing,
-  needsRemoval,
-} from '../core/planned.js';
+import { isDirectory, isMetadataOnly, isNewDirectory, needsRemoval } from '../core/planned.js';
 import { errnoOf, errnoWords, isShortage, PreimageError } from '../core/problem.js';
 import { parentOf, type RelPath } from '../core/relpath.js';
 import { writeInPlace } from '../files/in-place.js';
@@ -96,8 +90,14 @@ class Apply {
       changes.filter((change) => change.path !== '' && isNewDirectory(change)),
       (_, path) => makeStagingDirectory(path),
     );
-    this.#each(changes.filter(needsPlacing), (change, path) => this.#place(change, path));
-    this.#each(changes.filter(isMetadataOnly), setPlannedMetadata);
+    const placed = changes.filter((change) => this.#needsPlacing(change));
+    for (const round of roundsOf(placed, this.#placements)) {
+      this.#each(round, (change, path) => this.#place(change, path));
+    }
+    this.#each(
+      changes.filter((change) => isMetadataOnly(change) && !this.#needsPlacing(change)),
+      setPlannedMetadata,
+    );
     this.#stager.discard();
     this.#each(backwards.filter(hasDirectoryMode), setPlannedMetadata);
     this.#lock();
@@ -113,7 +113,7 @@ class Apply {
     try {
       this.#changes.forEach((change, index) => {
         this.#tick();
-        if (!needsPlacing(change) || !bringsBytes(this.#placements.get(change.path))) return;
+        if (!this.#needsPlacing(change) || !bringsBytes(this.#placements.get(change.path))) return;
         this.#attempt(change, () => this.#stager.stage(change, index), 'untouched');
       });
       if (!this.#few) syncFileSystem(this.#tools.tree.root);
@@ -124,6 +124,13 @@ class Apply {
       if (this.#tools.resumed || errnoOf(error) === '') throw error;
       return errnoWords(error);
     }
+  }
+
+  /** Reports whether a file, link or named pipe must be put into its place. */
+  #needsPlacing(change: PlannedChange): boolean {
+    if (change.to.kind !== 'content' || isDirectory(change.to)) return false;
+    const placement = this.#placements.get(change.path);
+    return placement === undefined ? !isMetadataOnly(change) : placement.kind !== 'keep';
   }
 
   #place(change: PlannedChange, path: NativePath): Placed {
@@ -148,6 +155,8 @@ class Apply {
         if (staged.kind !== 'done') return staged;
         return this.#touching(change, this.#stager.move(change, this.#expected(change)));
       }
+      case 'keep':
+        return DONE;
       case 'stage':
         return this.#touching(change, this.#stager.move(change, this.#expected(change)));
     }

@@ -13,7 +13,7 @@ import { isLoan } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
-import { inPathOrder, squash } from '../core/squash.js';
+import { compose, EMPTY_SQUASH, inPathOrder, squash, squashOf } from '../core/squash.js';
 import { ownIdentity } from '../files/process-identity.js';
 import { openTree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
@@ -31,7 +31,7 @@ import { finish, isSettled, realChanges } from './record-rewind.js';
 import { recover } from './recover.js';
 import { findSurvivors } from './survivors.js';
 import { saying } from './system-trouble.js';
-import { type LogState, nextStepId, type Workspace } from './workspace.js';
+import { intervalOf, type LogState, nextStepId, type Workspace } from './workspace.js';
 
 /** What came of a rewind or a redo; with `dryRun` what would. */
 export type RewindResult = {
@@ -61,7 +61,9 @@ export async function rewind(
   for (const step of undo.concurrent) {
     for (const { path } of workspace.changes(step)) contested.set(path, step.open.turn);
   }
-  const intervals = undo.steps.map((step) => workspace.changes(step));
+  const intervals = [...undo.steps, ...undo.rewinds]
+    .sort((a, b) => a.opened - b.opened)
+    .map((step) => intervalOf(workspace, step));
   return carryOut(workspace, state, {
     squashed: inPathOrder(squash(intervals)),
     contested,
@@ -90,9 +92,12 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
   const tries = state.history.steps.filter(
     ({ kind, open }) => kind === 'rewind' && open.kind === 'redo' && open.undoes.includes(last.id),
   );
-  const intervals = [last, ...tries].map((step) => workspace.changes(step));
   return carryOut(workspace, state, {
-    squashed: inPathOrder(squash(intervals)),
+    squashed: inPathOrder(
+      [last, ...tries]
+        .map((step) => squashOf(workspace.changes(step)))
+        .reduce(compose, EMPTY_SQUASH),
+    ),
     contested: new Map(),
     record: {
       kind: 'redo',

@@ -1,9 +1,10 @@
 import type { Change } from '../core/change.js';
-import { changesOf, foldHistory, type History, type Step } from '../core/history.js';
+import { changesOf, foldHistory, type History, linesOf, type Step } from '../core/history.js';
 import type { Manifest } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord } from '../core/records.js';
 import type { ByteString } from '../core/relpath.js';
+import type { Interval } from '../core/squash.js';
 import { loadChanges } from '../store/details.js';
 import { createStoreAt, type StoreLayout } from '../store/layout.js';
 import { withLock } from '../store/lock.js';
@@ -94,6 +95,11 @@ export function openKnownWorkspace(which: WhichWorkspace): Workspace {
   throw new PreimageError('no-such-turn', 'Nothing was recorded here yet.', {
     hint: 'Record a turn with: preimage watch -- COMMAND',
   });
+}
+
+/** Gives a step as an interval with its changes; a rewind only carries on what work has left. */
+export function intervalOf(workspace: Workspace, step: Step): Interval {
+  return { ...linesOf(step), changes: workspace.changes(step), carries: step.kind === 'rewind' };
 }
 
 /** Gives the id that the next step takes. */
