@@ -2,8 +2,11 @@ import {
   type ByteString,
   type Change,
   changeKind,
+  formatDuration,
   type Image,
   type OpenedStep,
+  type PruneResult,
+  type Retention,
   type RewindResult,
   type Status,
   type Timeline,
@@ -109,7 +112,19 @@ export function statusJson(status: Status): object {
     leftOutCount: status.leftOutCount,
     recovered: status.recovered,
     limits: status.limits,
+    retention: retentionJson(status.retention),
   };
+}
+
+/** What a prune dropped, or would. */
+export function pruneJson(result: PruneResult, dryRun: boolean): object {
+  const { turns, kept, freed, waiting, history, notes } = result;
+  return { dryRun, turns, kept, freed, waiting, history, notes };
+}
+
+/** How much history is kept; 0 is no limit. */
+function retentionJson({ keep, olderThan, maxSize }: Retention): object {
+  return { keep, olderThan: olderThan === 0 ? 0 : formatDuration(olderThan), maxSize };
 }
 
 /** A path; where it is not UTF-8 its bytes stand beside the lossy text. */

@@ -23,6 +23,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<CommandModule>> = new Map([
   ['rewind', () => import('./commands/rewind.js')],
   ['redo', () => import('./commands/redo.js')],
   ['status', () => import('./commands/status.js')],
+  ['prune', () => import('./commands/prune.js')],
   ['export', () => import('./commands/export.js')],
 ]);
 

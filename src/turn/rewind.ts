@@ -18,6 +18,7 @@ import { openTree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
+import { makeControl, removeControl } from './control.js';
 import {
   lookAgain,
   planFromDisk,
@@ -97,8 +98,20 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
   });
 }
 
-/** Plans, captures what is about to go, journals, applies, records. */
+/** Carries a rewind out under a lease: what it relies on in the store is not deleted meanwhile. */
 function carryOut(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
+  if (job.options.dryRun) return planAndApply(workspace, state, job);
+  const lease = makeControl(workspace.layout);
+  try {
+    workspace.renew();
+    return planAndApply(workspace, state, job);
+  } finally {
+    removeControl(lease);
+  }
+}
+
+/** Plans, captures what is about to go, journals, applies, records. */
+function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
   const { options, record } = job;
   const tree = openTree(workspace.root);
   const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.has(sha256));
