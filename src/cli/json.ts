@@ -1,6 +1,7 @@
 import {
   type ByteString,
   type Change,
+  type Check,
   changeKind,
   formatDuration,
   type Image,
@@ -13,6 +14,7 @@ import {
   type TurnReport,
   type TurnSummary,
   toText,
+  type VerifyReport,
   type WorkStep,
 } from '../index.js';
 
@@ -120,6 +122,17 @@ export function statusJson(status: Status): object {
 export function pruneJson(result: PruneResult, dryRun: boolean): object {
   const { turns, kept, freed, waiting, history, notes } = result;
   return { dryRun, turns, kept, freed, waiting, history, notes };
+}
+
+/** What a check of the store came to. */
+export function verifyJson(report: VerifyReport): object {
+  const { whole, turns, findings, repairs, checked } = report;
+  return { whole, turns, findings, repairs, checked };
+}
+
+/** What the doctor looked at. */
+export function doctorJson(checks: readonly Check[]): object {
+  return { ok: checks.every(({ state }) => state !== 'wrong'), checks };
 }
 
 /** How much history is kept; 0 is no limit. */

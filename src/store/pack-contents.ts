@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import type { Sha256 } from '../core/image.js';
 import { isErrno } from '../core/problem.js';
+import { HEADER_BYTES } from './pack-format.js';
 import { readPackIndex, writePackIndex } from './pack-index.js';
 import { isWhole, walkPack } from './pack-walk.js';
 import { packPath, syncPack } from './pack-writer.js';
@@ -46,14 +47,16 @@ export function sealPack(directory: string, number: number): boolean {
   try {
     syncPack(directory, number);
     const entries = new Map<Sha256, { sha256: Sha256; offset: number }>();
+    let length = 0;
     for (const piece of walkPack(fd, { sealed: true })) {
       if (piece.kind !== 'record') continue;
       const { offset, header } = piece;
       const { sha256 } = header;
+      length = offset + HEADER_BYTES + header.storedLength;
       if (!entries.has(sha256) && isWhole(fd, offset, header))
         entries.set(sha256, { sha256, offset });
     }
-    writePackIndex(directory, number, [...entries.values()], fs.fstatSync(fd).size);
+    writePackIndex(directory, number, [...entries.values()], length);
     return true;
   } finally {
     fs.closeSync(fd);

@@ -16,16 +16,16 @@ export type Retired = { readonly name: string; readonly into: string };
  * something left since. A line is `<name> <into> <CRC-32 of the two>`.
  */
 export class RetiredList {
-  readonly #path: string;
+  readonly path: string;
 
   /** Takes the directory of the packs. */
   constructor(packs: string) {
-    this.#path = join(packs, RETIRED_FILE);
+    this.path = join(packs, RETIRED_FILE);
   }
 
   /** Gives the list's length in bytes: see {@link since}. */
   position(): number {
-    return fs.statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+    return fs.statSync(this.path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** Lists what left after a position, oldest first. */
@@ -45,7 +45,7 @@ export class RetiredList {
   /** Adds to the list, durably: before what is named leaves. */
   add(entries: readonly Retired[]): void {
     const { bytes, torn } = this.#lines();
-    const fd = fs.openSync(this.#path, fs.constants.O_WRONLY | fs.constants.O_CREAT, PRIVATE_FILE);
+    const fd = fs.openSync(this.path, fs.constants.O_WRONLY | fs.constants.O_CREAT, PRIVATE_FILE);
     try {
       // After a crash the last line may be half there: what follows must be a line of its own.
       const text = `${torn ? '\n' : ''}${entries.map(format).join('')}`;
@@ -66,12 +66,12 @@ export class RetiredList {
 
   /** Writes the list anew without the lines that are damaged. */
   rewrite(): void {
-    writeDurably(this.#path, [Buffer.from(this.all().map(format).join(''), 'latin1')]);
+    writeDurably(this.path, [Buffer.from(this.all().map(format).join(''), 'latin1')]);
   }
 
   #lines(): { readonly bytes: Buffer; readonly torn: boolean } {
     try {
-      const bytes = fs.readFileSync(this.#path);
+      const bytes = fs.readFileSync(this.path);
       return { bytes, torn: bytes.length > 0 && bytes.at(-1) !== NEWLINE };
     } catch (error) {
       if (isErrno(error, 'ENOENT')) return { bytes: Buffer.alloc(0), torn: false };
