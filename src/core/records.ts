@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { Change } from './change.js';
 import type { FileImage, Image } from './image.js';
+import { PrunedSchema } from './pruned-record.js';
 import { type ByteString, isRelPath, type RelPath, toText } from './relpath.js';
 import { TURN_ID } from './turn-id.js';
 
@@ -177,7 +178,13 @@ const RewoundSchema = v.object({
   changes: ChangesRefSchema,
 });
 
-const RecordSchema = v.variant('type', [OpenSchema, CloseSchema, RewindSchema, RewoundSchema]);
+const RecordSchema = v.variant('type', [
+  OpenSchema,
+  CloseSchema,
+  RewindSchema,
+  RewoundSchema,
+  PrunedSchema,
+]);
 
 /** A line of the log. */
 export type LogRecord = v.InferOutput<typeof RecordSchema>;
@@ -255,6 +262,7 @@ function refToJson(ref: ChangesRef): unknown {
 function toJson(record: LogRecord): unknown {
   switch (record.type) {
     case 'open':
+    case 'pruned':
       return record;
     case 'close':
       return {

@@ -14,14 +14,20 @@ export function isAlive({ pid, start, boot }: ProcessIdentity): boolean {
   const here = bootId();
   // Where our own cannot be read (no descriptor left), it proves nothing.
   if (boot !== '' && here !== '' && boot !== here) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    // EPERM: it is there, of another user.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false;
-  }
+  if (!isPidInUse(pid)) return false;
   const now = startOf(pid);
   return start === '' || now === '' ? true : now === start;
+}
+
+/** Reports whether any process has this pid now; a later one with the same pid counts. */
+export function isPidInUse(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it is there, of another user.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
 }
 
 let knownBoot = '';

@@ -36,6 +36,14 @@ export class BigFiles {
     return join(this.#directory, sha256.slice(0, 2), sha256);
   }
 
+  /** Lists the contents. */
+  contents(): Sha256[] {
+    return listNames(this.#directory)
+      .filter((name) => /^[0-9a-f]{2}$/.test(name))
+      .flatMap((name) => listNames(join(this.#directory, name)))
+      .filter((name) => /^[0-9a-f]{64}$/.test(name));
+  }
+
   /** Keeps a file as well as this file system can; throws nothing that is only this file's trouble. */
   keep(path: NativePath, stat: Stat): LargeKept {
     const cloned = this.#clone(path, stat);

@@ -19,7 +19,21 @@ const LONGEST_PAUSE_MS = 50;
  */
 export function withLock<T>(locks: string, name: string, run: () => T): T {
   const path = join(locks, name);
-  acquire(path);
+  const holder = acquire(path, WAIT_MS);
+  if (holder === 'acquired') return releasing(path, run);
+  const who = holder === 'unreadable' ? 'an unknown process' : `process ${holder.pid}`;
+  throw new PreimageError('busy', `${who} holds the workspace's history (${path}).`, {
+    hint: 'Wait until it has finished, then try again.',
+  });
+}
+
+/** Runs a function while holding a lock, or does not run it where somebody holds it. */
+export function withFreeLock<T>(locks: string, name: string, run: () => T): T | 'held' {
+  const path = join(locks, name);
+  return acquire(path, 0) === 'acquired' ? releasing(path, run) : 'held';
+}
+
+function releasing<T>(path: string, run: () => T): T {
   try {
     return run();
   } finally {
@@ -36,20 +50,15 @@ function release(path: string): void {
   }
 }
 
-function acquire(path: string): void {
+function acquire(path: string, waitMs: number): 'acquired' | 'unreadable' | ProcessIdentity {
   const own = JSON.stringify(ownIdentity());
-  const deadline = Date.now() + WAIT_MS;
+  const deadline = Date.now() + waitMs;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    if (tryAcquire(path, own)) return;
+    if (tryAcquire(path, own)) return 'acquired';
     const holder = readHolder(path);
     if (holder === 'gone') continue;
     if (isDead(path, holder) && breakLock(path, own)) continue;
-    if (Date.now() > deadline) {
-      const who = holder === 'unreadable' ? 'an unknown process' : `process ${holder.pid}`;
-      throw new PreimageError('busy', `${who} holds the workspace's history (${path}).`, {
-        hint: 'Wait until it has finished, then try again.',
-      });
-    }
+    if (Date.now() >= deadline) return holder;
     Atomics.wait(PAUSE, 0, 0, pause);
   }
 }

@@ -5,6 +5,7 @@ import type { Manifest } from '../core/manifest.js';
 import { decodeManifest, encodeManifest } from '../core/manifest-codec.js';
 import { isErrno, PreimageError } from '../core/problem.js';
 import { syncDirectory, writeWhole } from '../files/durable.js';
+import { GRACE_MS, renewAge, sweep } from './sweep.js';
 
 /**
  * Writes a manifest under the hash of its bytes and gives that hash. It is not durable yet: as a
@@ -16,7 +17,7 @@ export function writeManifest(directory: string, manifest: Manifest): string {
   for (const run of runs) hash.update(run);
   const id = hash.digest('hex');
   const path = join(directory, id);
-  if (!fs.existsSync(path)) writeWhole(path, runs);
+  if (!renewAge(path)) writeWhole(path, runs);
   return id;
 }
 
@@ -64,17 +65,12 @@ export function readManifest(directory: string, id: string): Manifest | 'missing
   }
 }
 
-/** Removes manifests that nobody names, but none that is younger than an hour: see the race. */
+/**
+ * Removes manifests that nobody names.
+ *
+ * RACE: a step that is just opening has written its manifest and not yet named it in the log. Deleting
+ * only old ones leaves it an hour.
+ */
 export function sweepManifests(directory: string, named: ReadonlySet<string>): void {
-  for (const name of fs.readdirSync(directory)) {
-    if (named.has(name)) continue;
-    const path = join(directory, name);
-    // RACE: a step that is just opening has written its manifest and not yet named it in the log.
-    // Deleting only old ones leaves it an hour.
-    const stat = fs.statSync(path, { throwIfNoEntry: false });
-    if (stat !== undefined && Date.now() - stat.mtimeMs > GRACE_MS)
-      fs.rmSync(path, { force: true });
-  }
+  sweep(directory, named, Date.now() - GRACE_MS);
 }
-
-const GRACE_MS = 60 * 60 * 1000;

@@ -1,11 +1,12 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
+import { join } from 'node:path';
 import type { Sha256 } from '../core/image.js';
 import { isErrno, PreimageError } from '../core/problem.js';
 import { BigFiles } from './big-files.js';
 import { CODEC, HEADER_BYTES, readHeader } from './pack-format.js';
 import { isSealed, loadPackIndex, type PackIndex } from './pack-index.js';
-import { listPacks, packPath } from './pack-writer.js';
+import { listPacks, packPath, trashOf } from './pack-writer.js';
 
 /** Reads contents from all packs of a store. Each read is checked against its hash. */
 export class Packs {
@@ -139,12 +140,38 @@ export class Packs {
       };
       return { fd, start: 0, length: fs.fstatSync(fd).size, close };
     }
-    const { fd, offset } = this.#place(sha256);
+    const place = this.#place(sha256);
+    if (place === 'missing') return this.#sourceInTrash(sha256);
+    const { fd, offset } = place;
     const { rawLength } = this.#header(fd, offset, sha256);
     return { fd, start: offset + HEADER_BYTES, length: rawLength, close: () => {} };
   }
 
-  #place(sha256: Sha256): { readonly fd: number; readonly offset: number } {
+  /** A prune may have retired what somebody was about to name: it is still there for an hour. */
+  #sourceInTrash(sha256: Sha256): Source {
+    const trash = trashOf(this.#directory);
+    if (!fs.existsSync(trash)) throw damaged(sha256, 'it is in no pack');
+    const file = join(trash, sha256);
+    if (fs.existsSync(file)) {
+      const fd = fs.openSync(file, 'r');
+      const close = (): void => {
+        fs.closeSync(fd);
+      };
+      return { fd, start: 0, length: fs.fstatSync(fd).size, close };
+    }
+    const packs = new Packs(trash);
+    try {
+      const close = (): void => {
+        packs.close();
+      };
+      return { ...packs.#source(sha256), close };
+    } catch (error) {
+      packs.close();
+      throw error;
+    }
+  }
+
+  #place(sha256: Sha256): { readonly fd: number; readonly offset: number } | 'missing' {
     if (!this.#listed) this.refresh();
     let place = this.#find(sha256);
     if (place === 'missing') {
@@ -153,7 +180,6 @@ export class Packs {
       this.refresh();
       place = this.#find(sha256);
     }
-    if (place === 'missing') throw damaged(sha256, 'it is in no pack');
     return place;
   }
 

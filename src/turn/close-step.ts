@@ -28,6 +28,7 @@ import { HostReader } from './host-client.js';
 import { removeStaged } from './leftovers.js';
 import { scanIntoStore } from './scan-into-store.js';
 import { saying } from './system-trouble.js';
+import { tidyUp } from './tidy-up.js';
 import { encodeEvents } from './timeline-events.js';
 import type { Workspace } from './workspace.js';
 
@@ -44,6 +45,8 @@ export type CloseOptions = {
 export type ClosedStep = {
   readonly record: CloseRecord;
   readonly changes: readonly Change[];
+  /** Trouble with clearing the store up after it: the step itself is closed and whole. */
+  readonly notes: readonly string[];
 };
 
 /**
@@ -127,7 +130,9 @@ async function close(
   sweepManifests(layout.manifests, named);
   // Another open step may still want the links of what stood when it opened.
   if (!othersAreOpen) new BigFiles(layout.big).sweepLinks(largeInodes(scanned.manifest));
-  return { record, changes };
+  // A step that is recovered is closed by somebody who is about to do something else.
+  const notes = options.recovered ? [] : tidyUp(workspace, scanned.manifest.meta.bytes);
+  return { record, changes, notes };
 }
 
 /** Names the inodes of files over the limit that stand now, as their links are named. */

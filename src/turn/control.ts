@@ -74,6 +74,20 @@ export function orphanedControls({ control }: StoreLayout): string[] {
   });
 }
 
+/** The control directory of a process that is at work, or of a step that is open. */
+export type Lease = { readonly token: string; readonly pid: number };
+
+/**
+ * Lists the control directories. Whoever is about to rely on what the store holds has one before it
+ * looks there, and keeps it until the log names what it relied on.
+ */
+export function listLeases(layout: StoreLayout): Lease[] {
+  return fs.readdirSync(layout.control).flatMap((token) => {
+    const pid = Number(/^(\d+)-[0-9a-f]+$/.exec(token)?.[1] ?? 0);
+    return pid === 0 ? [] : [{ token, pid }];
+  });
+}
+
 /** A line of the watcher host. */
 export const HostLineSchema = v.variant('t', [
   v.object({ t: v.literal('host'), identity: ProcessIdentitySchema }),

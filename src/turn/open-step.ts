@@ -11,6 +11,7 @@ import type { ScanProgress } from '../scan/request.js';
 import type { Backend } from '../watch/watcher.js';
 import { type Control, makeControl, removeControl } from './control.js';
 import { HostReader, startHost } from './host-client.js';
+import { sweepLeftovers } from './leases.js';
 import { recover } from './recover.js';
 import { type Scanned, scanIntoStore } from './scan-into-store.js';
 import { saying } from './system-trouble.js';
@@ -45,6 +46,7 @@ export async function openStep(workspace: Workspace, options: OpenOptions): Prom
   checkTurnId(options.turn);
   await recover(workspace, options.owned ? {} : { reopening: options.turn });
   return await saying('open the turn', 'Nothing was recorded; try again.', async () => {
+    sweepLeftovers(workspace);
     const control = makeControl(workspace.layout);
     try {
       return await tryOpen(workspace, options, control);
@@ -63,7 +65,7 @@ export function checkTurnId(turn: string): void {
   });
 }
 
-/** How often an opening starts again because a rewind came in between. */
+/** How often an opening starts again because a rewind or a prune came in between. */
 const OPEN_TRIES = 5;
 
 async function tryOpen(
@@ -89,7 +91,7 @@ async function tryOpen(
     const record = append(workspace, options, { control, scanned, state, host });
     if (record !== 'nothing') return { record, control, scanned };
   }
-  throw new PreimageError('busy', 'Rewinds keep running in this workspace.', {
+  throw new PreimageError('busy', 'Rewinds or prunes keep running in this workspace.', {
     hint: 'Wait until they have finished, then try again.',
   });
 }
@@ -137,12 +139,14 @@ function append(
 ): OpenRecord | 'nothing' {
   let made: OpenRecord | 'nothing' = 'nothing';
   workspace.append((now): LogRecord | 'nothing' => {
-    const since = now.contents.records.slice(state.contents.records.length);
-    if (since.some(({ type }) => type === 'rewind' || type === 'rewound')) return 'nothing';
+    if (wasRewoundSince(now, state)) return 'nothing';
     made = {
       type: 'open',
       step: nextStepId(now),
-      turn: options.turn === 'next' ? nextTurnId(now.history.turns.keys()) : options.turn,
+      turn:
+        options.turn === 'next'
+          ? nextTurnId(now.history.turns.keys(), now.history.pruned.lastTurn)
+          : options.turn,
       label: options.label,
       kind: options.kind,
       command: [...options.command],
@@ -161,6 +165,13 @@ function append(
     return made;
   });
   return made;
+}
+
+/** Reports whether a rewind began since the log was read, or may have: its line may be dropped by now. */
+function wasRewoundSince({ history }: LogState, before: LogState): boolean {
+  const next = nextStepId(before);
+  if (history.pruned.lastStep >= next) return true;
+  return history.steps.some(({ kind, id }) => kind === 'rewind' && id >= next);
 }
 
 function watcherName(host: HostReader | 'none'): string {

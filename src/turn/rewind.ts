@@ -19,6 +19,7 @@ import { openTree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
+import { makeControl, removeControl } from './control.js';
 import { orGiveUp } from './given-up.js';
 import {
   lookAgain,
@@ -110,14 +111,22 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
   });
 }
 
-/** Plans, captures what is about to go, journals, applies, records. */
+/** Carries a rewind out under a lease: what it relies on in the store is not deleted meanwhile. */
 function carryOut(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
   const { kind, turn } = job.record;
-  return saying(`${kind} turn ${turn}`, 'Nothing was changed; try again.', () =>
-    planAndApply(workspace, state, job),
-  );
+  return saying(`${kind} turn ${turn}`, 'Nothing was changed; try again.', () => {
+    if (job.options.dryRun) return planAndApply(workspace, state, job);
+    const lease = makeControl(workspace.layout);
+    try {
+      workspace.renew();
+      return planAndApply(workspace, state, job);
+    } finally {
+      removeControl(lease);
+    }
+  });
 }
 
+/** Plans, captures what is about to go, journals, applies, records. */
 function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
   const { options, record } = job;
   const tree = openTree(workspace.root);

@@ -6,6 +6,7 @@ import { scanTree } from '../scan/scan.js';
 import { BigFiles } from '../store/big-files.js';
 import { syncManifest, writeManifest } from '../store/manifests.js';
 import { PackWriter } from '../store/pack-writer.js';
+import { packName, RetiredList } from '../store/retired.js';
 import type { NamedManifest, Workspace } from './workspace.js';
 
 /** What a scan into the store starts from. */
@@ -29,6 +30,7 @@ export type Scanned = NamedManifest & Pick<ScanResult, 'warnings' | 'hashedFiles
  */
 export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
   const { layout, packs } = workspace;
+  workspace.renew();
   const writer = new PackWriter(layout.packs, (sha256) => packs.holds(sha256));
   const big = new BigFiles(layout.big);
   const lost = start.baseline !== 'none' && !hasAllPacks(workspace, start.baseline);
@@ -96,8 +98,24 @@ function reliedOn(
 
 const LOST_PACKS = 'packs are missing from the store, so every file was read and stored anew';
 
-/** A manifest vouches for bytes in packs; if one of those was taken away, its hashes prove nothing. */
-function hasAllPacks({ packs }: Workspace, { manifest }: NamedManifest): boolean {
-  const present = new Set(packs.numbers());
-  return manifest.meta.packs.every((number) => present.has(number));
+/**
+ * A manifest vouches for bytes in packs; if one of those was taken away, its hashes prove nothing. A
+ * pack that was retired went with what nobody needs; what was needed is in the pack that is named
+ * instead.
+ */
+function hasAllPacks({ layout, packs }: Workspace, { manifest }: NamedManifest): boolean {
+  const present = new Set(packs.numbers().map(packName));
+  const wanted = manifest.meta.packs.map(packName);
+  if (wanted.every((name) => present.has(name))) return true;
+  const into = new Map(new RetiredList(layout.packs).all().map((each) => [each.name, each.into]));
+  return wanted.every((name) => {
+    let at = name;
+    while (!present.has(at)) {
+      const next = into.get(at) ?? 'lost';
+      if (next === 'none') return true;
+      if (next === 'lost') return false;
+      at = next;
+    }
+    return true;
+  });
 }

@@ -144,6 +144,9 @@ class Session implements OpenTurn {
     const known: Image = this.#opened.scanned.manifest.imageAt(path);
     if (known.kind !== 'skipped') return;
     const { layout, packs, root } = this.#workspace;
+    // What a prune has retired since is not there any more. What one retires right now waits in the
+    // trash for an hour, and comes back once it is named here: see `prune.ts`.
+    this.#workspace.renew();
     const writer = new PackWriter(layout.packs, (sha256) => packs.holds(sha256));
     const tree = openTree(root);
     try {

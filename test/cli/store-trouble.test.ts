@@ -145,7 +145,8 @@ test('a store of a newer version is not touched', async () => {
   const it = await withTwoTurns();
   const store = await storeOf(it);
   const identity = path.join(store, 'store.json');
-  const { version, ...rest } = JSON.parse(fs.readFileSync(identity, 'utf8'));
+  // A newer version writes its own checksum.
+  const { version, check: _, ...rest } = JSON.parse(fs.readFileSync(identity, 'utf8'));
   fs.writeFileSync(identity, JSON.stringify({ version: version + 1, ...rest, more: true }));
   const [workspace, kept] = [snapshot(it.root), snapshot(store)];
   for (const args of [['list'], ['rewind'], ['open', '--turn', 'x'], ['close', '--turn', 'x']]) {
