@@ -47,7 +47,22 @@ export type RewindResult = {
 };
 
 /** Puts the workspace, or some paths of it, back to how it was when a turn opened. */
-export async function rewind(
+export function rewind(
+  workspace: Workspace,
+  turn: string | 'newest',
+  options: RewindOptions,
+): Promise<RewindResult> {
+  return saying('rewind', UNTOUCHED, () => rewindTurn(workspace, turn, options));
+}
+
+/** Takes the last rewind back that no redo has taken back yet. */
+export function redo(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
+  return saying('redo', UNTOUCHED, () => redoLast(workspace, options));
+}
+
+const UNTOUCHED = 'Nothing was changed; try again.';
+
+async function rewindTurn(
   workspace: Workspace,
   turn: string | 'newest',
   options: RewindOptions,
@@ -75,8 +90,7 @@ export async function rewind(
   });
 }
 
-/** Takes the last rewind back that no redo has taken back yet. */
-export async function redo(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
+async function redoLast(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
   await recover(workspace);
   const state = workspace.readLog();
   refuseWhileOpen(state.history);
@@ -107,13 +121,6 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
 
 /** Plans, captures what is about to go, journals, applies, records. */
 function carryOut(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
-  const { kind, turn } = job.record;
-  return saying(`${kind} turn ${turn}`, 'Nothing was changed; try again.', () =>
-    planAndApply(workspace, state, job),
-  );
-}
-
-function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
   const { options, record } = job;
   const tree = openTree(workspace.root);
   const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.holds(sha256));
