@@ -48,7 +48,22 @@ export type RewindResult = {
 };
 
 /** Puts the workspace, or some paths of it, back to how it was when a turn opened. */
-export async function rewind(
+export function rewind(
+  workspace: Workspace,
+  turn: string | 'newest',
+  options: RewindOptions,
+): Promise<RewindResult> {
+  return saying('rewind', UNTOUCHED, () => rewindTurn(workspace, turn, options));
+}
+
+/** Takes the last rewind back that no redo has taken back yet. */
+export function redo(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
+  return saying('redo', UNTOUCHED, () => redoLast(workspace, options));
+}
+
+const UNTOUCHED = 'Nothing was changed; try again.';
+
+async function rewindTurn(
   workspace: Workspace,
   turn: string | 'newest',
   options: RewindOptions,
@@ -78,8 +93,7 @@ export async function rewind(
   });
 }
 
-/** Takes the last rewind back that no redo has taken back yet. */
-export async function redo(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
+async function redoLast(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
   await recover(workspace);
   const state = workspace.readLog();
   refuseWhileOpen(state.history);
@@ -113,17 +127,14 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
 
 /** Carries a rewind out under a lease: what it relies on in the store is not deleted meanwhile. */
 function carryOut(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
-  const { kind, turn } = job.record;
-  return saying(`${kind} turn ${turn}`, 'Nothing was changed; try again.', () => {
-    if (job.options.dryRun) return planAndApply(workspace, state, job);
-    const lease = makeControl(workspace.layout);
-    try {
-      workspace.renew();
-      return planAndApply(workspace, state, job);
-    } finally {
-      removeControl(lease);
-    }
-  });
+  if (job.options.dryRun) return planAndApply(workspace, state, job);
+  const lease = makeControl(workspace.layout);
+  try {
+    workspace.renew();
+    return planAndApply(workspace, state, job);
+  } finally {
+    removeControl(lease);
+  }
 }
 
 /** Plans, captures what is about to go, journals, applies, records. */
