@@ -26,6 +26,8 @@ export type MendFacts = {
  * - a step whose close is lost is closed with no changes, unless it is the newest: then it is left
  *   open and the next command closes it from its manifest;
  * - a rewind whose end is lost counts as done, for each path is compared before it is touched again;
+ * - a rewind whose beginning is lost counts as a redo of the one before: then no turn counts as
+ *   rewound that may not be, and rewinding it again does no harm;
  * - a list of changes that is lost is empty.
  */
 export function mendRecords(pieces: readonly Salvaged[], facts: MendFacts): LogRecord[] {
@@ -52,7 +54,11 @@ export function mendRecords(pieces: readonly Salvaged[], facts: MendFacts): LogR
       if (begun.has(record.step)) return;
       const place = lostBefore(slots, at, record.step);
       const turn = place === undefined || place.turn === 'unknown' ? '' : place.turn;
-      const opening = openingOf(record, turn);
+      const before = [...begun.values()].findLast(
+        ({ opening: { type, step } }) => type === 'rewind' && step < record.step,
+      );
+      const undoes = before === undefined ? [] : [before.opening.step];
+      const opening = openingOf(record, turn, undoes);
       begun.set(record.step, { opening, at });
       if (place === undefined) slot.unshift(opening);
       else place.fill.push(opening);
@@ -63,7 +69,13 @@ export function mendRecords(pieces: readonly Salvaged[], facts: MendFacts): LogR
     const place = lostAfter(slots, at, step);
     const isNewest = ![...begun.values()].some((other) => other.at > at);
     const canClose = opening.type === 'rewind' || facts.hasManifest(opening.manifest);
-    if (canClose && (place === undefined || isNewest)) continue;
+    if (canClose && place === undefined) continue;
+    if (canClose && isNewest && opening.type === 'open') {
+      // Whoever had it open may be alive and done with it.
+      const slot = slots[at];
+      if (Array.isArray(slot)) slot.splice(slot.indexOf(opening), 1, { ...opening, owner: NOBODY });
+      continue;
+    }
     const end = endOf(opening);
     if (place === undefined) slots.push([end]);
     else place.fill.push(end);
@@ -102,14 +114,14 @@ function isFree(slot: Slot): slot is FreeSlot {
 function openingOf(
   end: CloseRecord | RewoundRecord,
   seemingTurn: string,
+  undoes: number[],
 ): OpenRecord | RewindRecord {
   const { step, at } = end;
   const turn = seemingTurn === '' ? `lost-${step}` : seemingTurn;
   if (end.type === 'rewound') {
-    // Partial: which steps it had undone is not known, so none counts as undone.
     const plan = { kind: 'inline' as const, changes: [] };
-    const unknown = { owner: null, turns: [], undoes: [], partial: true, whole: false, plan };
-    return { type: 'rewind', step, kind: 'rewind', at, turn, ...unknown };
+    const unknown = { owner: null, turns: [], partial: false, whole: false, plan };
+    return { type: 'rewind', step, kind: 'redo', at, turn, undoes, ...unknown };
   }
   return {
     type: 'open',
@@ -147,6 +159,9 @@ function endOf(opening: OpenRecord | RewindRecord): CloseRecord | RewoundRecord 
     warnings: [LOST_CLOSE],
   };
 }
+
+/** A process that is not alive. */
+const NOBODY: OpenRecord['owner'] = { pid: 0, start: 'lost', boot: 'lost' };
 
 const LOST_CLOSE = 'the close of this step was lost to damage: what it changed is not known';
 const LOST_CHANGES = 'the list of what this step changed was lost to damage';

@@ -111,7 +111,14 @@ export class Trash {
   }
 
   #inPack(number: number): Sha256[] {
-    const fd = fs.openSync(packPath(this.#directory, number), 'r');
+    let fd: number;
+    try {
+      fd = fs.openSync(packPath(this.#directory, number), 'r');
+    } catch (error) {
+      // RACE: whoever needs it has brought it back since it was listed.
+      if (isErrno(error, 'ENOENT')) return [];
+      throw error;
+    }
     try {
       const { entries } = loadPackIndex(this.#directory, number, fd);
       return entries().map(({ sha256 }) => sha256);
@@ -147,7 +154,7 @@ function listNames(directory: string): string[] {
   try {
     return fs.readdirSync(directory);
   } catch (error) {
-    if (isErrno(error, 'ENOENT')) return [];
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return [];
     throw error;
   }
 }

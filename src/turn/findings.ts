@@ -1,5 +1,5 @@
 import { newestManifest } from '../core/history.js';
-import type { LogRecord, OpenRecord } from '../core/records.js';
+import { encodeRecord, type LogRecord, type OpenRecord } from '../core/records.js';
 import type { LogPiece } from '../store/log-survey.js';
 import { packName } from '../store/retired.js';
 import { type Examined, turnsWith } from './examine.js';
@@ -47,7 +47,7 @@ function logFinding(examined: Examined, piece: LogPiece): Finding[] {
       return [damage('log', `the end of ${line} was changed`, turnsOf(examined, last))];
     }
     case 'missing':
-      return [damage('log', `lines before ${line} are gone`, [])];
+      return [damage('log', `lines before ${line} are gone`, mendedTurns(examined))];
     case 'damaged': {
       const known = examined.history.steps.find(({ id }) => id === piece.step)?.open.turn;
       const turn = known ?? piece.turn;
@@ -145,6 +145,13 @@ function turnsOf({ history }: Examined, record: LogRecord | undefined): string[]
   if (record === undefined || record.type === 'pruned') return [];
   const step = history.steps.find(({ id }) => id === record.step);
   return step === undefined ? [] : [step.open.turn];
+}
+
+/** Names the turns that have a step of which a line had to be made up. */
+function mendedTurns(examined: Examined): string[] {
+  const read = new Set(readRecords(examined).map(encodeRecord));
+  const made = examined.records.filter((record) => !read.has(encodeRecord(record)));
+  return [...new Set(made.flatMap((record) => turnsOf(examined, record)))];
 }
 
 function openRecords(records: readonly LogRecord[]): OpenRecord[] {
