@@ -1,4 +1,3 @@
-import fs from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -103,9 +102,8 @@ async function work(
   name: string,
   how: 'rewinds' | 'works',
 ): Promise<Said[]> {
-  const [program, library] = ['./programs/worker.mjs', '../../dist/index.js'].map((path) =>
-    fileURLToPath(new URL(path, import.meta.url)),
-  ) as [string, string];
+  const program = fileURLToPath(new URL('./programs/worker.mjs', import.meta.url));
+  const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
   const words = [program, library, root, store, name, String(STEPS), how];
   const run = await runProcess(process.execPath, words, { cwd: root, env: process.env });
   expect([name, run.code, run.stderr]).toEqual([name, 0, '']);

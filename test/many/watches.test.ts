@@ -14,12 +14,12 @@ test('two watches at once, one of them below: each has its own turn, names the o
   const before = snapshot(it.root);
   const one = await start(it, ['--turn', 'one'], {
     first: 'echo one > mine; echo one > both',
-    then: 'echo one > late',
+    after: 'echo one > late',
   });
   const two = await start(it, ['--turn', 'two'], {
     cwd: join(it.root, 'sub'),
     first: 'echo two > theirs; echo two > ../both; rmdir made',
-    then: 'true',
+    after: 'true',
   });
   await expectBusy(it);
   await one.goOn();
@@ -105,9 +105,9 @@ async function touched(it: Lab, turn: string): Promise<string[]> {
 async function start(
   it: Lab,
   options: readonly string[],
-  { cwd = it.root, first, then }: { cwd?: string; first: string; then: string },
+  { cwd = it.root, first, after }: { cwd?: string; first: string; after: string },
 ): Promise<{ readonly goOn: () => Promise<void> }> {
-  const script = `${first}; echo ready; read line; ${then}`;
+  const script = `${first}; echo ready; read line; ${after}`;
   const words = [CLI, 'watch', '--no-watch', ...options, '--', 'sh', '-c', script];
   const child = spawn(process.execPath, words, { cwd, env: it.env });
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
