@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { join } from 'node:path';
 
 /** One call of the system that changes something at a path, or opens it to change it. */
-export type Change = {
+type Change = {
   /** The process, a thread's own process included. */
   readonly pid: number;
   readonly call: string;

@@ -75,11 +75,6 @@ export function absolute(root: string, path: string): Buffer {
   return Buffer.concat([Buffer.from(`${root}/`), Buffer.from(path, 'latin1')]);
 }
 
-/** Names the directory that holds a path; the root is its own parent. */
-export function parentOf(path: string): string {
-  return path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
-}
-
 /** Lists a path's parents, the root first. */
 export function parentsOf(path: string): string[] {
   if (path === '') return [];

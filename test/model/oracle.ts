@@ -1,5 +1,5 @@
 import type { OutcomeKind } from '../../src/index.js';
-import { type Described, type Disk, isBelow, parentOf, parentsOf, type Standing } from './disk.js';
+import { type Described, type Disk, isBelow, parentsOf, type Standing } from './disk.js';
 
 /*
  * The model: what CONTRACT.md and DESIGN.md ("Steps that overlap", "Rewind") say of turns and of
@@ -8,7 +8,7 @@ import { type Described, type Disk, isBelow, parentOf, parentsOf, type Standing 
  */
 
 /** What stood at a path, as far as it was captured. */
-export type Image =
+type Image =
   | { readonly kind: 'absent' }
   | { readonly kind: 'skipped'; readonly why: 'left-out' | 'too-large'; readonly stamp: string }
   | Content;

@@ -8,13 +8,23 @@ import {
   type OpenTurn,
   openStore,
   openTurn,
-  type PreimageError,
+  PreimageError,
   type RewindResult,
+  type TurnReport,
+  workspaceStatus,
 } from '../../src/index.js';
 import { snapshot } from '../support/tree.js';
-import { absolute, type Disk, describeDisk, readDisk } from './disk.js';
+import { type Disk, describeDisk, readDisk } from './disk.js';
+import { killWatch } from './killed-watch.js';
 import { LIMIT, Oracle, type Prediction, type WorkStep } from './oracle.js';
-import { anyOperation, type Operation, resolveSpot, runShell, type Spot } from './shell.js';
+import {
+  anyMaking,
+  anyOperation,
+  type Operation,
+  resolveSpot,
+  runShell,
+  type Spot,
+} from './shell.js';
 
 /** One thing that a user or an agent does. */
 export type Command =
@@ -28,7 +38,9 @@ export type Command =
   | { readonly do: 'capture' | 'write'; readonly which: number; readonly at: Spot }
   | ({ readonly do: 'rewind'; readonly turn: number | 'newest' } & Asked)
   | ({ readonly do: 'dry-run'; readonly turn: number | 'newest' } & Asked)
-  | { readonly do: 'redo'; readonly force: boolean; readonly atOnce: boolean };
+  | { readonly do: 'redo'; readonly force: boolean; readonly atOnce: boolean }
+  /** `preimage watch`, ended by SIGKILL with its command after so many milliseconds. */
+  | { readonly do: 'killed'; readonly after: number };
 
 type TurnChoice = 'next' | 'x' | 'y';
 type Asked = {
@@ -38,7 +50,7 @@ type Asked = {
   readonly atOnce: boolean;
 };
 
-const operations = fc.array(anyOperation, { minLength: 1, maxLength: 5 });
+const operations = fc.array(anyOperation, { minLength: 1, maxLength: 8, size: 'max' });
 const turn: fc.Arbitrary<TurnChoice> = fc.constantFrom('next', 'next', 'next', 'x', 'y');
 const which = fc.nat({ max: 3 });
 const asked = {
@@ -52,7 +64,7 @@ const asked = {
   atOnce: fc.oneof({ weight: 7, arbitrary: fc.constant(false) }, fc.constant(true)),
 };
 
-const anyCommand: fc.Arbitrary<Command> = fc.oneof(
+export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('watch' as const), turn, operations }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('shell' as const), operations }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('open' as const), turn }) },
@@ -80,13 +92,20 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
 /** A life of a workspace: what stood first, then what happened. */
 export const anyLife: fc.Arbitrary<readonly Command[]> = fc
   .tuple(
-    fc.array(anyOperation, { minLength: 0, maxLength: 12 }),
+    fc.array(anyMaking, { minLength: 8, maxLength: 20, size: 'max' }),
     fc.array(anyCommand, { minLength: 3, maxLength: 24, size: 'max' }),
   )
   .map(([first, rest]) => [{ do: 'shell', operations: first }, ...rest]);
 
 /** What all lives together did. */
-export const figures = { worlds: 0, operations: 0, steps: 0, rewinds: 0, outcomes: 0 };
+export const figures = {
+  worlds: 0,
+  kills: 0,
+  operations: 0,
+  steps: 0,
+  rewinds: 0,
+  outcomes: { restored: 0, deleted: 0, unchanged: 0, conflict: 0, skipped: 0, failed: 0 },
+};
 
 /** Lives a life in a world of its own, on the real disk and in the model. */
 export async function live(commands: readonly Command[]): Promise<void> {
@@ -94,6 +113,8 @@ export async function live(commands: readonly Command[]): Promise<void> {
   try {
     for (const command of commands) await world.run(command);
     await world.end();
+    // Nearly all of it was done without a pause: let the test's own clock and reports have their turn.
+    await new Promise((resolve) => setImmediate(resolve));
   } finally {
     world.remove();
   }
@@ -155,6 +176,9 @@ class World {
         if (!command.atOnce) await this.#closeAll();
         await this.#redo(command.force);
         return;
+      case 'killed':
+        await this.#killed(command.after);
+        return;
     }
   }
 
@@ -205,6 +229,41 @@ class World {
     expect(stamps(readDisk(this.#root)), 'a close writes nothing').toEqual(stamps(disk));
     const wanted = this.#oracle.close(session.step, disk);
     expect(changes.map(({ path }) => path).sort()).toEqual([...wanted.keys()].sort());
+  }
+
+  async #killed(after: number): Promise<void> {
+    const id = this.#oracle.nextTurn();
+    const before = readDisk(this.#root);
+    await killWatch({ root: this.#root, store: this.#store, after });
+    const { recovered, openTurns } = await workspaceStatus({
+      root: this.#root,
+      store: this.#store,
+    });
+    expect(openTurns).toHaveLength(this.#sessions.length);
+    const disk = readDisk(this.#root);
+    figures.kills += 1;
+    const store = this.#oracle.turns().length > 0 || recovered.length > 0 ? 'there' : 'perhaps';
+    const report = await this.#reportOf(id, store);
+    if (report === 'none') {
+      expect(stamps(disk), 'no command runs before its step is open').toEqual(stamps(before));
+      return;
+    }
+    const wanted = this.#oracle.close(this.#oracle.open(id, before), disk);
+    expect(report.files.map(({ path }) => path).sort()).toEqual([...wanted.keys()].sort());
+    figures.steps += 1;
+  }
+
+  async #reportOf(id: string, store: 'there' | 'perhaps'): Promise<TurnReport | 'none'> {
+    try {
+      return await this.#withStore(async (history) =>
+        history.list().some(({ turn }) => turn === id) ? history.show(id) : 'none',
+      );
+    } catch (error) {
+      if (store === 'perhaps' && error instanceof PreimageError && error.code === 'no-such-turn') {
+        return 'none';
+      }
+      throw error;
+    }
   }
 
   async #closeAll(): Promise<void> {
@@ -284,7 +343,7 @@ class World {
           this.#compareTree(wanted, disk);
           wanted.record();
           figures.rewinds += 1;
-          figures.outcomes += outcomes.size;
+          for (const { outcome } of result.outcomes) figures.outcomes[outcome] += 1;
           this.#compareTurns();
         }
       }
@@ -316,7 +375,10 @@ class World {
   #compareTurns(): void {
     if (this.#oracle.turns().length === 0) return;
     const store = openStore({ root: this.#root, store: this.#store });
-    const turns = store.list().map(({ turn, status }) => ({ turn, status }));
+    const turns = store.list().map(({ turn, status }) => ({
+      turn,
+      status: status === 'recovered' ? 'closed' : status,
+    }));
     store.close();
     expect(turns).toEqual(this.#oracle.turns());
   }
@@ -341,7 +403,8 @@ async function codeOf(attempt: Attempt): Promise<string> {
     await attempt();
     return '';
   } catch (error) {
-    return (error as PreimageError).code;
+    if (error instanceof PreimageError) return error.code;
+    throw error;
   }
 }
 
@@ -385,5 +448,3 @@ function describeWanted(
   if (image.kind === 'file') return ['file', image.mode, image.data];
   return [image.kind, image.mode];
 }
-
-export { absolute };

@@ -59,7 +59,15 @@ export const anyOperation: fc.Arbitrary<Operation> = fc.oneof(
       kind: fc.constantFrom('file', 'directory', 'symlink'),
     }),
   ),
-  fc.record({ op: fc.constant('clear') }),
+  weighted(1, fc.record({ op: fc.constant('clear') })),
+);
+
+/** What makes something to work on. */
+export const anyMaking: fc.Arbitrary<Operation> = fc.oneof(
+  weighted(4, fc.record({ op: fc.constant('write'), at: anySpot, data: anyData })),
+  weighted(3, fc.record({ op: fc.constant('mkdir'), at: anySpot })),
+  weighted(1, fc.record({ op: fc.constant('link'), ...pair })),
+  weighted(1, fc.record({ op: fc.constant('symlink'), at: anySpot, target: anyTarget })),
 );
 
 function weighted<T>(
