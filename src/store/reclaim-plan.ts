@@ -51,7 +51,7 @@ export function freedBy({ dead, batches }: ReclaimPlan): number {
 }
 
 /** Bytes that records take. */
-export function bytesOf(records: readonly PackRecord[]): number {
+function bytesOf(records: readonly PackRecord[]): number {
   return records.reduce((sum, { length }) => sum + length, 0);
 }
 

@@ -81,7 +81,7 @@ export class RetiredList {
 }
 
 /** Name of the list in the directory of the packs. */
-export const RETIRED_FILE = 'retired';
+const RETIRED_FILE = 'retired';
 
 /** Names a pack as its files and the list do. */
 export function packName(number: number): string {

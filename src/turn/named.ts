@@ -12,7 +12,7 @@ import { readCaptures } from './captures.js';
 import { controlOf, EarlyLineSchema } from './control.js';
 
 /** Something that is needed: by the steps that opened up to a line, and how large it is. */
-export type Need = {
+type Need = {
   /** The last line at which a step opened that names it; infinity for what is needed in any case. */
   readonly until: number;
   readonly bytes: number;
