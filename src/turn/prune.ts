@@ -33,10 +33,18 @@ export const UPKEEP = 'upkeep';
 /**
  * Drops the oldest turns that pass a limit, then everything in the store that nothing names. Runs
  * beside open steps and other processes; throws `busy` where another upkeep runs, `damaged` where the
- * store is too damaged to say what is needed.
+ * store is too damaged to say what is needed, `cannot-store` where it cannot be written.
  */
 export function prune(workspace: Workspace, retention: Retention): PruneResult {
-  return withLock(workspace.layout.locks, UPKEEP, () => pruneLocked(workspace, retention));
+  const { directory, locks } = workspace.layout;
+  try {
+    return withLock(locks, UPKEEP, () => pruneLocked(workspace, retention));
+  } catch (error) {
+    if (!isErrno(error, 'ENOSPC', 'EDQUOT', 'EACCES', 'EPERM', 'EROFS', 'EIO')) throw error;
+    const what = `Cannot clear up the store ${directory}: ${errnoWords(error)}.`;
+    const hint = 'Nothing that is needed was dropped. Mend that, then try again.';
+    throw new PreimageError('cannot-store', what, { hint, cause: error });
+  }
 }
 
 /** Prunes, but not where somebody is at it already. */

@@ -20,8 +20,7 @@ export type Bench = {
 };
 
 /** Makes a workspace and a store for one test. */
-export function bench(entries: Record<string, Entry> = {}): Bench {
-  const base = temporary();
+export function bench(entries: Record<string, Entry> = {}, base = temporary()): Bench {
   const at = { root: tree(path.join(base, 'ws'), entries), store: path.join(base, 'store') };
   const withStore: Bench['with'] = (run) => {
     const store = openStore(at);

@@ -2,10 +2,17 @@ import { spawnSync } from 'node:child_process';
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { expect, test } from 'vitest';
-import { openTurn, verifyStore } from '../../src/index.js';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  type FileImage,
+  type Image,
+  openTurn,
+  PreimageError,
+  verifyStore,
+} from '../../src/index.js';
 import { CLI, runProcess } from '../support/cli.js';
-import { exec, type Snapshot } from '../support/tree.js';
+import { SMALL_DISKS, testWith } from '../support/machine.js';
+import { exec, type Snapshot, temporary } from '../support/tree.js';
 import { type Bench, bench, diskUse } from '../support/turns.js';
 
 test('the newest turns stay and rewind exactly, and the disk really gets smaller', async () => {
@@ -173,6 +180,61 @@ test('what waits in the trash is deleted after an hour even while a step is open
   expect(verifyStore(at)).toMatchObject({ whole: true, findings: [] });
 });
 
+test('what has become needed in the trash is brought back before that is emptied', async () => {
+  const { at, states } = await turns(2);
+  const packs = path.join(at.store, 'packs');
+  const trash = path.join(packs, 'trash');
+  fs.mkdirSync(trash, { mode: 0o700 });
+  const dayAgo = new Date(Date.now() - 86_400_000);
+  for (const name of fs.readdirSync(packs).filter((each) => /^0+[1-9]\d*\./.test(each))) {
+    fs.renameSync(path.join(packs, name), path.join(trash, name));
+    fs.utimesSync(path.join(trash, name), dayAgo, dayAgo);
+  }
+  // Also from the trash everything can be read.
+  expect(
+    at.with(
+      (store) =>
+        store.read(imageOf(store.image('t1', path.join(at.root, 'big.bin'), 'pre'))).length,
+    ),
+  ).toBe(PAYLOAD);
+  const { waiting } = at.with((store) => store.prune({ keep: 2 }));
+  expect(waiting).toBe(0);
+  expect(verifyStore(at)).toMatchObject({ whole: true, findings: [] });
+  await rewindsTo(at, 't1', states[0]);
+});
+
+testWith([SMALL_DISKS], 'a prune on a disk that is nearly full loses nothing', async () => {
+  const base = temporary();
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', base]);
+  expect(mounted.status).toBe(0);
+  onTestFinished(() => {
+    spawnSync('umount', ['-l', base]);
+  });
+  // One pack holds both; when the first is dead the second must be copied, and that does not fit.
+  const churn = crypto.randomBytes(PAYLOAD * 5);
+  const at = bench({ 'churn.bin': churn, 'kept.bin': crypto.randomBytes(PAYLOAD * 3) }, base);
+  await at.turn('t1', () => at.write({ 'churn.bin': 'small now' }));
+  await at.turn('t2', () => at.write({ 'a.txt': '2' }));
+  const before = at.snapshot();
+  await at.turn('t3', () => fs.rmSync(path.join(at.root, 'kept.bin')));
+  const free = (): number => {
+    const { bavail, bsize } = fs.statfsSync(base);
+    return bavail * bsize;
+  };
+  const filler = path.join(base, 'filler');
+  fs.writeFileSync(filler, Buffer.alloc(free() - PAYLOAD));
+  const pruned = at.with((store) => store.prune({ keep: 1 }));
+  expect(pruned).toMatchObject({ turns: ['t1', 't2'], notes: [expect.stringMatching(/no space/)] });
+  expect(verifyStore(at)).toMatchObject({ whole: true, findings: [] });
+  fs.appendFileSync(filler, Buffer.alloc(free()));
+  expect(() => at.with((store) => store.prune({ keep: 1 }))).toThrow(PreimageError);
+  fs.rmSync(filler);
+  const room = free();
+  expect(at.with((store) => store.prune({ keep: 1 })).notes).toEqual([]);
+  expect(free() - room).toBeGreaterThan(PAYLOAD * 4);
+  await rewindsTo(at, 't3', before);
+});
+
 test('a close prunes by itself once a limit is passed by a tenth, down to the limit', async () => {
   const at = bench({ '.preimage.json': '{ "keep": 10 }', 'a.txt': '0' });
   for (let i = 1; i <= 11; i++) await at.turn(`t${i}`, () => at.write({ 'a.txt': `${i}` }));
@@ -316,6 +378,11 @@ async function atLogLock<T>(before: () => void, run: () => Promise<T>): Promise<
   } finally {
     fs.linkSync = linkSync;
   }
+}
+
+function imageOf(image: Image): FileImage {
+  if (image.kind === 'content' && image.type === 'file') return image;
+  throw new Error('no file');
 }
 
 function isPack(name: string): boolean {
