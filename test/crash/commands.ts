@@ -148,6 +148,21 @@ export const COMMANDS: readonly Command[] = [
     finished: rewindAgain,
   },
   {
+    name: 'prune',
+    prepare: async () => {
+      const world = await withTurnThree(await makeWorld());
+      return unchanging(world, ['prune', '--keep', '2']);
+    },
+    recovered: async ({ world }) => {
+      // A plain command may have added a turn of its own.
+      const keep = statusOf(world, 't1') === 'none' ? 2 : 3;
+      expect(await strike(world, ['prune', '--keep', `${keep}`])).toMatchObject({ code: 0 });
+      expect(statusOf(world, 'one')).toBe('none');
+      await expectBack(world, 'three', world.states[2]);
+      await expectBack(world, 'two', world.states[1]);
+    },
+  },
+  {
     name: 'a turn of the library',
     prepare: async () => {
       const world = await makeWorld();

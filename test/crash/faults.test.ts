@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { verifyStore } from '../../src/index.js';
 import type { Run } from '../support/cli.js';
 import { COMMANDS, type Command, type Scene } from './commands.js';
 import { ERRNOS, mayEndWith } from './errnos.mjs';
@@ -81,6 +82,7 @@ async function refuse(command: Command, blow: Blow): Promise<void> {
   expect(await strike(world, ['status'])).toMatchObject({ code: 0, stderr: '' });
   await (command.finished ?? command.recovered)(scene);
   expect(leftovers(scene)).toEqual([]);
+  expect(verifyStore(world)).toMatchObject({ whole: true, findings: [] });
   fs.rmSync(path.dirname(world.root), { recursive: true, force: true });
 }
 

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { openStore, workspaceStatus } from '../../src/index.js';
+import { verifyStore, workspaceStatus } from '../../src/index.js';
 import { COMMANDS, type Command } from './commands.js';
 import { halfDone, leftovers } from './half-done.js';
 import { type Blow, callsOf, strike } from './victim.js';
@@ -73,9 +73,7 @@ async function cutOff(command: Command, blow: Blow): Promise<void> {
   expect(leftovers(scene)).toEqual([]);
   await command.recovered(scene);
   expect(leftovers(scene)).toEqual([]);
-  const store = openStore(world);
-  expect(store.list().length).toBeGreaterThan(0);
-  store.close();
+  expect(verifyStore(world)).toMatchObject({ whole: true, findings: [] });
   fs.rmSync(path.dirname(world.root), { recursive: true, force: true });
 }
 
