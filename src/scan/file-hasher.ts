@@ -58,7 +58,7 @@ export class FileHasher {
       volatile,
     });
     if (trust === 'reuse' && known) {
-      if (isSpotCheck(file.index, this.#request.round)) this.#spotCheck(file, baseline);
+      if (this.#isDue(file.index)) this.#spotCheck(file, baseline);
       else this.#reuse(file, baseline);
       return;
     }
@@ -76,8 +76,8 @@ export class FileHasher {
    * is, and counts it then. All else is decided by {@link hash}.
    */
   mayTake({ index, previous, device }: Pick<MetFile, 'index' | 'previous' | 'device'>): boolean {
-    const { baseline, coverage, round } = this.#request;
-    if (baseline === 'none' || coverage.judgesFiles || isSpotCheck(index, round)) return false;
+    const { baseline, coverage } = this.#request;
+    if (baseline === 'none' || coverage.judgesFiles || this.#isDue(index)) return false;
     if (!device.stampsTrusted || !baseline.has(previous, FLAG.trusted)) return false;
     if (baseline.has(previous, FLAG.skipped)) return false;
     const { volatileInodes } = device;
@@ -89,6 +89,10 @@ export class FileHasher {
     this.files += 1;
     this.bytes += size;
     return true;
+  }
+
+  #isDue(index: number): boolean {
+    return this.#request.spotChecks && isSpotCheck(index, this.#request.round);
   }
 
   /** Takes back what {@link mayTake} has counted since. */

@@ -40,10 +40,11 @@ export class KnownNames {
   }
 
   of({ index, previous, device }: MetDirectory): KnownListing | 'unknown' {
-    const { baseline, round } = this.#request;
+    const { baseline, round, spotChecks } = this.#request;
     if (baseline === 'none' || previous < 0 || !device.stampsTrusted) return 'unknown';
     if (baseline.type(previous) !== ENTRY.directory) return 'unknown';
-    if (!baseline.has(previous, FLAG.trusted) || isSpotCheck(index, round)) return 'unknown';
+    if (!baseline.has(previous, FLAG.trusted)) return 'unknown';
+    if (spotChecks && isSpotCheck(index, round)) return 'unknown';
     if (!this.#builder.sameKey(index, baseline, previous)) return 'unknown';
     const { start, end } = baseline.children(previous);
     const names = Array.from({ length: end - start }, (_, i) => baseline.name(start + i));

@@ -23,8 +23,9 @@ export type ScanRequest = {
   readonly keepCoverage: boolean;
   /** Hashes made while a command ran. */
   readonly early: ReadonlyMap<RelPath, EarlyHash>;
-  /** Numbers this scan: chooses which trusted entries are hashed all the same. */
+  /** Numbers this scan: chooses which trusted entries are hashed all the same, if any are. */
   readonly round: number;
+  readonly spotChecks: boolean;
   /** Gives the numbers of the packs, asked once the last content is in. */
   readonly packs: () => readonly number[];
   readonly onProgress: (progress: ScanProgress) => void;

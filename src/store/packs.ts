@@ -13,7 +13,9 @@ export class Packs {
   readonly #directory: string;
   readonly #big: BigFiles | undefined;
   readonly #piece = Buffer.allocUnsafeSlow(SMALL_BYTES);
-  readonly #open = new Map<number, { readonly fd: number; readonly index: PackIndex }>();
+  readonly #indexes = new Map<number, PackIndex>();
+  /** Open packs by number, the one used last at the end: a long history has more packs than descriptors. */
+  readonly #files = new Map<number, number>();
   readonly #vouched = new Set<number>();
   #listed = false;
 
@@ -25,7 +27,7 @@ export class Packs {
 
   /** Reports whether a content is in a pack; does not look for packs that came since the last call. */
   has(sha256: Sha256): boolean {
-    if (!this.#listed) this.refresh();
+    this.#load();
     return this.#find(sha256) !== 'missing' || this.#big?.has(sha256) === true;
   }
 
@@ -36,8 +38,8 @@ export class Packs {
    * when its own work fails, so what is in it is not relied on unless somebody has vouched for it.
    */
   holds(sha256: Sha256): boolean {
-    if (!this.#listed) this.refresh();
-    for (const [number, { index }] of this.#open) {
+    this.#load();
+    for (const [number, index] of this.#indexes) {
       if ((index.sealed || this.#vouched.has(number)) && index.find(sha256) >= 0) return true;
     }
     return this.#big?.has(sha256) === true;
@@ -47,13 +49,12 @@ export class Packs {
   vouch(numbers: Iterable<number>): void {
     for (const number of numbers) this.#vouched.add(number);
     this.close();
-    this.refresh();
   }
 
   /** Gives the numbers of the packs that {@link holds} relies on. */
   reliedOn(): number[] {
-    if (!this.#listed) this.refresh();
-    return [...this.#open].flatMap(([number, { index }]) =>
+    this.#load();
+    return [...this.#indexes].flatMap(([number, index]) =>
       index.sealed || this.#vouched.has(number) ? [number] : [],
     );
   }
@@ -97,19 +98,32 @@ export class Packs {
     if (hash.digest('hex') !== sha256) throw damaged(sha256, 'its bytes changed');
   }
 
-  /** Looks for packs that came since. */
+  /** Has the next look-up look for packs that came since. */
   refresh(): void {
+    this.#listed = false;
+  }
+
+  /** Forgets everything and closes what is open. */
+  close(): void {
+    for (const number of this.#files.keys()) this.#closeFile(number);
+    this.#indexes.clear();
+    this.#listed = false;
+  }
+
+  #load(): void {
+    if (this.#listed) return;
     this.#listed = true;
     for (const number of listPacks(this.#directory)) {
-      const known = this.#open.get(number);
-      if (known !== undefined) {
-        if (known.index.sealed || !isSealed(this.#directory, number)) continue;
-        fs.closeSync(known.fd);
-        this.#open.delete(number);
-      }
+      const known = this.#indexes.get(number);
+      if (known !== undefined && (known.sealed || !isSealed(this.#directory, number))) continue;
+      this.#closeFile(number);
       try {
         const fd = fs.openSync(packPath(this.#directory, number), 'r');
-        this.#open.set(number, { fd, index: loadPackIndex(this.#directory, number, fd) });
+        try {
+          this.#indexes.set(number, loadPackIndex(this.#directory, number, fd));
+        } finally {
+          fs.closeSync(fd);
+        }
       } catch (error) {
         // RACE: a writer that had nothing to keep removed its pack after we listed it.
         if (!isErrno(error, 'ENOENT')) throw error;
@@ -117,18 +131,35 @@ export class Packs {
     }
   }
 
-  close(): void {
-    for (const { fd } of this.#open.values()) fs.closeSync(fd);
-    this.#open.clear();
-    this.#listed = false;
-  }
-
-  #find(sha256: Sha256): { readonly fd: number; readonly offset: number } | 'missing' {
-    for (const { fd, index } of this.#open.values()) {
+  #find(sha256: Sha256): Place | 'missing' {
+    for (const [number, index] of this.#indexes) {
       const offset = index.find(sha256);
-      if (offset >= 0) return { fd, offset };
+      if (offset >= 0) return { number, offset };
     }
     return 'missing';
+  }
+
+  /** Opens a pack; `gone` where a prune has retired it since its index was loaded. */
+  #file(number: number): number | 'gone' {
+    let fd = this.#files.get(number);
+    try {
+      fd ??= fs.openSync(packPath(this.#directory, number), 'r');
+    } catch (error) {
+      if (isErrno(error, 'ENOENT')) return 'gone';
+      throw error;
+    }
+    this.#files.delete(number);
+    this.#files.set(number, fd);
+    const [oldest] = this.#files.keys();
+    if (this.#files.size > MOST_OPEN && oldest !== undefined) this.#closeFile(oldest);
+    return fd;
+  }
+
+  #closeFile(number: number): void {
+    const fd = this.#files.get(number);
+    if (fd === undefined) return;
+    this.#files.delete(number);
+    fs.closeSync(fd);
   }
 
   /** Finds where a content lies: in a file of its own, or in a pack behind its header. */
@@ -172,15 +203,16 @@ export class Packs {
   }
 
   #place(sha256: Sha256): { readonly fd: number; readonly offset: number } | 'missing' {
-    if (!this.#listed) this.refresh();
-    let place = this.#find(sha256);
-    if (place === 'missing') {
-      // Packs that were still being written when they were indexed know more now.
-      this.close();
-      this.refresh();
-      place = this.#find(sha256);
+    for (const fresh of [false, true]) {
+      // Packs that were still being written when they were indexed know more now, and one that was
+      // retired has a successor.
+      if (fresh) this.close();
+      this.#load();
+      const place = this.#find(sha256);
+      const fd = place === 'missing' ? 'gone' : this.#file(place.number);
+      if (place !== 'missing' && fd !== 'gone') return { fd, offset: place.offset };
     }
-    return place;
+    return 'missing';
   }
 
   #header(fd: number, offset: number, sha256: Sha256): { readonly rawLength: number } {
@@ -194,12 +226,17 @@ export class Packs {
   }
 }
 
+type Place = { readonly number: number; readonly offset: number };
+
 type Source = {
   readonly fd: number;
   readonly start: number;
   readonly length: number;
   readonly close: () => void;
 };
+
+/** Packs that are kept open at once. */
+const MOST_OPEN = 16;
 
 /** Contents up to this many bytes are read in one piece into a buffer that is used again. */
 const SMALL_BYTES = 64 * 1024;

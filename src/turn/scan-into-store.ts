@@ -46,6 +46,8 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
       keepCoverage: start.keepCoverage,
       early: start.early,
       round: start.round,
+      // Once a turn is enough: 2% of what is trusted.
+      spotChecks: start.begins,
       packs: () => reliedOn(workspace, writer, baseline),
       onProgress: start.onProgress,
     });

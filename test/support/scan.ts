@@ -49,6 +49,7 @@ export function scan(
     keepCoverage: false,
     early: new Map(),
     round: 1,
+    spotChecks: true,
     packs: () => [],
     onProgress: () => {},
     ...options,
