@@ -6,6 +6,7 @@ import {
   formatDuration,
   type Image,
   type OpenedStep,
+  type Outcome,
   type PruneResult,
   type Retention,
   type RewindResult,
@@ -75,13 +76,13 @@ export function rewindJson(result: RewindResult): object {
     turn,
     turns,
     complete,
-    outcomes: outcomes.map(({ path, outcome, reason }) => ({
-      ...pathJson(path),
-      outcome,
-      ...(reason === '' ? {} : { reason }),
-    })),
+    outcomes: outcomes.map(outcomeJson),
     gitLeftAlone,
   };
+}
+
+function outcomeJson({ path, outcome, reason }: Outcome): object {
+  return { ...pathJson(path), outcome, ...(reason === '' ? {} : { reason }) };
 }
 
 /** What came and went. */
@@ -112,7 +113,11 @@ export function statusJson(status: Status): object {
     rules,
     leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
     leftOutCount: status.leftOutCount,
-    recovered: status.recovered,
+    recovered: status.recovered.map(({ step, turn, left }) => ({
+      step,
+      turn,
+      left: left.map(outcomeJson),
+    })),
     limits: status.limits,
     retention: retentionJson(status.retention),
   };

@@ -120,7 +120,7 @@ function openingOf(
   const turn = seemingTurn === '' ? `lost-${step}` : seemingTurn;
   if (end.type === 'rewound') {
     const plan = { kind: 'inline' as const, changes: [] };
-    const unknown = { owner: null, turns: [], partial: false, plan };
+    const unknown = { owner: null, turns: [], partial: false, whole: false, plan };
     return { type: 'rewind', step, kind: 'redo', at, turn, undoes, ...unknown };
   }
   return {

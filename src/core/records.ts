@@ -162,6 +162,8 @@ const RewindSchema = v.object({
   undoes: v.array(StepId),
   /** Only some paths were asked for, so the turns stay as they are in the list. */
   partial: v.boolean(),
+  /** No conflict and no failure when it was planned: if not, the turns stay as they are in the list. */
+  whole: v.optional(v.boolean(), true),
   /** From what stood to what shall stand: the journal. */
   plan: ChangesRefSchema,
 });

@@ -11,7 +11,9 @@ export function ownIdentity(): ProcessIdentity {
  * start time. Where the system tells no start time, a live pid counts.
  */
 export function isAlive({ pid, start, boot }: ProcessIdentity): boolean {
-  if (boot !== '' && boot !== bootId()) return false;
+  const here = bootId();
+  // Where our own cannot be read (no descriptor left), it proves nothing.
+  if (boot !== '' && here !== '' && boot !== here) return false;
   if (!isPidInUse(pid)) return false;
   const now = startOf(pid);
   return start === '' || now === '' ? true : now === start;
@@ -28,10 +30,10 @@ export function isPidInUse(pid: number): boolean {
   }
 }
 
-let knownBoot: string | undefined;
+let knownBoot = '';
 
 function bootId(): string {
-  knownBoot ??= readText('/proc/sys/kernel/random/boot_id').trim();
+  if (knownBoot === '') knownBoot = readText('/proc/sys/kernel/random/boot_id').trim();
   return knownBoot;
 }
 

@@ -1,11 +1,11 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import * as v from 'valibot';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { encodeBytes, STORE_VERSION } from '../core/records.js';
 import { type ByteString, fromText } from '../core/relpath.js';
-import { makePrivateDirectory, writeDurably } from '../files/durable.js';
+import { makePrivateDirectory, syncDirectory, writeDurably } from '../files/durable.js';
 
 /** Where everything of one workspace is kept. */
 export type StoreLayout = {
@@ -53,26 +53,33 @@ export function openStoreAt(directory: string): StoreLayout | 'none' {
       { hint: 'Use the newer preimage that made it, or give another --store.' },
     );
   }
-  return layoutOf(directory, root);
+  const layout = layoutOf(directory, root);
+  refuseLinks(layout);
+  return layout;
+}
+
+/** A store that leads elsewhere through a link was not made so: what is written stays in the store. */
+function refuseLinks(layout: StoreLayout): void {
+  for (const path of [...directoriesIn(layout), layout.log]) {
+    const stat = fs.lstatSync(path, { throwIfNoEntry: false });
+    const wanted = path === layout.log ? stat?.isFile() : stat?.isDirectory();
+    if (stat === undefined || wanted === true) continue;
+    const what = stat.isSymbolicLink() ? 'a link' : 'of another type';
+    throw new PreimageError('damaged', `The store's own ${path} was replaced: it is ${what}.`, {
+      hint: 'Nothing was touched. Put back what it was, or move the store aside to start anew.',
+    });
+  }
 }
 
 /** Makes the store of a workspace, or opens it if somebody was faster. */
 export function createStoreAt(directory: string, root: ByteString): StoreLayout {
   const layout = layoutOf(directory, root);
   try {
-    for (const path of [
-      directory,
-      layout.packs,
-      layout.manifests,
-      layout.details,
-      layout.control,
-      layout.locks,
-    ]) {
-      makePrivateDirectory(path);
-    }
+    for (const path of [directory, ...directoriesIn(layout)]) makePrivateDirectory(path);
     const known = openStoreAt(directory);
     if (known !== 'none') return known;
     writeIdentity(directory, root);
+    syncDirectory(dirname(directory));
     return layout;
   } catch (error) {
     if (error instanceof PreimageError) throw error;
@@ -110,6 +117,10 @@ const IdentitySchema = v.strictObject({
   /** A store with the wrong root would put files where they do not belong: see {@link checkOf}. */
   check: v.optional(v.string()),
 });
+
+function directoriesIn({ packs, manifests, details, control, locks }: StoreLayout): string[] {
+  return [packs, manifests, details, control, locks];
+}
 
 /** What a newer format must still have, to be told as one. */
 const NewerSchema = v.object({ version: Version, check: v.optional(v.string()) });

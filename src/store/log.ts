@@ -1,8 +1,9 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
+import { dirname } from 'node:path';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { decodeRecord, encodeRecord, type LogRecord } from '../core/records.js';
-import { PRIVATE_FILE, writeAll, writeDurably } from '../files/durable.js';
+import { OPEN, PRIVATE_FILE, syncDirectory, writeAll, writeDurably } from '../files/durable.js';
 
 /** What the log says. */
 export type LogContents = {
@@ -68,12 +69,14 @@ export function readBytes(path: string): Buffer {
  */
 export function appendRecord(path: string, contents: LogContents, record: LogRecord): LogContents {
   const { line, hash } = makeLine(contents.head, record);
-  const fd = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, PRIVATE_FILE);
+  const fd = fs.openSync(path, OPEN.update, PRIVATE_FILE);
   try {
     if (contents.torn) fs.ftruncateSync(fd, contents.length);
     try {
       writeAll(fd, line, contents.length);
       fs.fsyncSync(fd);
+      // Its first line makes the file: its name must last as well.
+      if (contents.length === 0) syncDirectory(dirname(path));
     } catch (error) {
       // A line that is only half there must not stand before the next one.
       fs.ftruncateSync(fd, contents.length);

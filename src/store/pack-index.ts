@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import { join } from 'node:path';
 import type { Sha256 } from '../core/image.js';
 import { isErrno } from '../core/problem.js';
-import { PRIVATE_FILE, writeAll } from '../files/durable.js';
+import { OPEN, PRIVATE_FILE, writeAll } from '../files/durable.js';
 import { walkPack } from './pack-walk.js';
 import { packName } from './retired.js';
 
@@ -13,6 +13,8 @@ export type IndexEntry = { readonly sha256: Sha256; readonly offset: number };
 /** Finds contents in one pack. */
 export type PackIndex = {
   readonly count: number;
+  /** Its writer has ended and made it durable: nothing in it goes any more. */
+  readonly sealed: boolean;
   /** Gives the offset of a content's record, -1 where the pack does not hold it. */
   readonly find: (sha256: Sha256) => number;
   /** Lists all contents with their offsets. */
@@ -32,13 +34,18 @@ export function writePackIndex(
   const bytes = encode(entries, packLength);
   const path = indexPath(directory, pack);
   const temporary = `${path}.${process.pid}-index.tmp`;
-  const fd = fs.openSync(temporary, 'w', PRIVATE_FILE);
   try {
-    writeAll(fd, bytes);
-  } finally {
-    fs.closeSync(fd);
+    const fd = fs.openSync(temporary, OPEN.anew, PRIVATE_FILE);
+    try {
+      writeAll(fd, bytes);
+    } finally {
+      fs.closeSync(fd);
+    }
+    fs.renameSync(temporary, path);
+  } catch (error) {
+    fs.rmSync(temporary, { force: true });
+    throw error;
   }
-  fs.renameSync(temporary, path);
 }
 
 /**
@@ -65,6 +72,11 @@ export function readPackIndex(
     if (isErrno(error, 'ENOENT')) return 'missing';
     throw error;
   }
+}
+
+/** Reports whether a pack has an index by now. */
+export function isSealed(directory: string, pack: number): boolean {
+  return fs.existsSync(indexPath(directory, pack));
 }
 
 /** Names an index's file. */
@@ -113,6 +125,7 @@ function decode(bytes: Buffer): SealedIndex | 'damaged' {
   const offsetOf = (i: number): number => Number(bytes.readBigUInt64LE(offsetsAt + i * OFFSET));
   return {
     count,
+    sealed: true,
     packLength: Number(bytes.readBigUInt64LE(16)),
     find: (sha256) => {
       const wanted = Buffer.from(sha256, 'hex');
@@ -144,6 +157,7 @@ function indexOf(fd: number, options: { readonly sealed: boolean }): PackIndex {
   }
   return {
     count: found.size,
+    sealed: false,
     find: (sha256) => found.get(sha256) ?? -1,
     entries: () => [...found].map(([sha256, offset]) => ({ sha256, offset })),
   };

@@ -103,8 +103,8 @@ export class PackWriter implements ContentSink {
   close(): void {
     this.#flush();
     if (this.#file === undefined) return;
-    fs.closeSync(this.#file.fd);
     writePackIndex(this.#directory, this.#file.number, [...this.#entries.values()], this.#length);
+    fs.closeSync(this.#file.fd);
     this.#file = undefined;
   }
 
@@ -135,15 +135,22 @@ export class PackWriter implements ContentSink {
   }
 }
 
-/** Makes durable what another writer, dead or alive, has appended to its pack. */
-export function syncPack(directory: string, number: number): void {
-  const fd = fs.openSync(packPath(directory, number), 'r+');
+/** Makes durable what another writer, dead or alive, has appended to its pack; false if it is gone. */
+export function syncPack(directory: string, number: number): boolean {
+  let fd: number;
+  try {
+    fd = fs.openSync(packPath(directory, number), 'r+');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return false;
+    throw error;
+  }
   try {
     fs.fdatasyncSync(fd);
   } finally {
     fs.closeSync(fd);
   }
   syncDirectory(directory);
+  return true;
 }
 
 /** Names a pack's file. */

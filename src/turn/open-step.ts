@@ -11,9 +11,10 @@ import type { ScanProgress } from '../scan/request.js';
 import type { Backend } from '../watch/watcher.js';
 import { type Control, makeControl, removeControl } from './control.js';
 import { HostReader, startHost } from './host-client.js';
-import { sweepLeftovers } from './leftovers.js';
+import { sweepLeftovers } from './leases.js';
 import { recover } from './recover.js';
 import { type Scanned, scanIntoStore } from './scan-into-store.js';
+import { saying } from './system-trouble.js';
 import { type LogState, type NamedManifest, nextStepId, type Workspace } from './workspace.js';
 
 /** How a step is to be opened. */
@@ -44,14 +45,16 @@ export type OpenedStep = {
 export async function openStep(workspace: Workspace, options: OpenOptions): Promise<OpenedStep> {
   checkTurnId(options.turn);
   await recover(workspace, options.owned ? {} : { reopening: options.turn });
-  sweepLeftovers(workspace);
-  const control = makeControl(workspace.layout);
-  try {
-    return await tryOpen(workspace, options, control);
-  } catch (error) {
-    removeControl(control);
-    throw error;
-  }
+  return await saying('open the turn', 'Nothing was recorded; try again.', async () => {
+    sweepLeftovers(workspace);
+    const control = makeControl(workspace.layout);
+    try {
+      return await tryOpen(workspace, options, control);
+    } catch (error) {
+      removeControl(control);
+      throw error;
+    }
+  });
 }
 
 /** Throws `usage` for a text that cannot be a turn's id. */
@@ -81,6 +84,7 @@ async function tryOpen(
       keepCoverage: false,
       early: new Map(),
       round: nextStepId(state),
+      begins: true,
       onProgress: options.onProgress,
     });
     if (host !== 'none') await host.ready();

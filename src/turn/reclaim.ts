@@ -11,7 +11,7 @@ import { packName, type Retired } from '../store/retired.js';
 import { GRACE_MS, sweep } from '../store/sweep.js';
 import { Trash } from '../store/trash.js';
 import { rescue } from './bring-back.js';
-import { liveLeases, sweepLeftovers } from './leftovers.js';
+import { liveLeases, sweepLeftovers } from './leases.js';
 import { type Named, namedBy } from './named.js';
 import type { LogState, Workspace } from './workspace.js';
 

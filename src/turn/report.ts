@@ -14,7 +14,7 @@ import { readDetail } from '../store/details.js';
 import type { WatchEvent } from '../watch/watcher.js';
 
 import { decodeEvents } from './timeline-events.js';
-import type { Workspace } from './workspace.js';
+import { intervalOf, type Workspace } from './workspace.js';
 
 export type { WatchEvent } from '../watch/watcher.js';
 
@@ -118,7 +118,7 @@ function findTurn(history: History, id: string): Turn {
 
 /** Gives a turn's checkpoint: the squash of its steps, without what came out as it was. */
 function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
-  const all = squash(turn.steps.map((step) => workspace.changes(step)));
+  const all = squash(turn.steps.map((step) => intervalOf(workspace, step)));
   return inPathOrder(all).filter((change) => !isNoChange(change));
 }
 

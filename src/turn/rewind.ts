@@ -1,3 +1,4 @@
+import type { Change } from '../core/change.js';
 import {
   type History,
   isRewound,
@@ -12,13 +13,14 @@ import { isLoan } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
-import { inPathOrder, squash } from '../core/squash.js';
+import { compose, EMPTY_SQUASH, inPathOrder, squash, squashOf } from '../core/squash.js';
 import { ownIdentity } from '../files/process-identity.js';
 import { openTree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
 import { makeControl, removeControl } from './control.js';
+import { orGiveUp } from './given-up.js';
 import {
   lookAgain,
   planFromDisk,
@@ -26,10 +28,11 @@ import {
   type RewindJob,
   type RewindOptions,
 } from './prepare-rewind.js';
-import { appliedChanges, finish, isSettled } from './record-rewind.js';
+import { finish, isSettled, realChanges } from './record-rewind.js';
 import { recover } from './recover.js';
 import { findSurvivors } from './survivors.js';
-import { type LogState, nextStepId, type Workspace } from './workspace.js';
+import { saying } from './system-trouble.js';
+import { intervalOf, type LogState, nextStepId, type Workspace } from './workspace.js';
 
 /** What came of a rewind or a redo; with `dryRun` what would. */
 export type RewindResult = {
@@ -45,7 +48,22 @@ export type RewindResult = {
 };
 
 /** Puts the workspace, or some paths of it, back to how it was when a turn opened. */
-export async function rewind(
+export function rewind(
+  workspace: Workspace,
+  turn: string | 'newest',
+  options: RewindOptions,
+): Promise<RewindResult> {
+  return saying('rewind', UNTOUCHED, () => rewindTurn(workspace, turn, options));
+}
+
+/** Takes the last rewind back that no redo has taken back yet. */
+export function redo(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
+  return saying('redo', UNTOUCHED, () => redoLast(workspace, options));
+}
+
+const UNTOUCHED = 'Nothing was changed; try again.';
+
+async function rewindTurn(
   workspace: Workspace,
   turn: string | 'newest',
   options: RewindOptions,
@@ -59,7 +77,9 @@ export async function rewind(
   for (const step of undo.concurrent) {
     for (const { path } of workspace.changes(step)) contested.set(path, step.open.turn);
   }
-  const intervals = undo.steps.map((step) => workspace.changes(step));
+  const intervals = [...undo.steps, ...undo.rewinds]
+    .sort((a, b) => a.opened - b.opened)
+    .map((step) => intervalOf(workspace, step));
   return carryOut(workspace, state, {
     squashed: inPathOrder(squash(intervals)),
     contested,
@@ -73,8 +93,7 @@ export async function rewind(
   });
 }
 
-/** Takes the last rewind back that no redo has taken back yet. */
-export async function redo(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
+async function redoLast(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
   await recover(workspace);
   const state = workspace.readLog();
   refuseWhileOpen(state.history);
@@ -84,8 +103,16 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
       hint: 'See the turns with: preimage list',
     });
   }
+  // What an earlier try has left half done is known by what it recorded.
+  const tries = state.history.steps.filter(
+    ({ kind, open }) => kind === 'rewind' && open.kind === 'redo' && open.undoes.includes(last.id),
+  );
   return carryOut(workspace, state, {
-    squashed: inPathOrder(squash([workspace.changes(last)])),
+    squashed: inPathOrder(
+      [last, ...tries]
+        .map((step) => squashOf(workspace.changes(step)))
+        .reduce(compose, EMPTY_SQUASH),
+    ),
     contested: new Map(),
     record: {
       kind: 'redo',
@@ -114,7 +141,7 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
 function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
   const { options, record } = job;
   const tree = openTree(workspace.root);
-  const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.has(sha256));
+  const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.holds(sha256));
   try {
     const plan = planFromDisk(workspace, tree, job);
     if (options.dryRun) return resultOf(record, plan, plan.changes.map(outcomeOf));
@@ -128,24 +155,33 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
       if (!isSettled(result.outcomes)) return result;
     }
     const partial = options.paths.length > 0;
-    const step = journal(workspace, state, { record, partial, changes: ready.changes });
-    const applied = applyPlan(ready.changes, {
-      tree,
-      packs: workspace.packs,
-      step,
-      survivors: findSurvivors(tree, ready.changes, baselineOf(workspace, state)),
-      onProgress: options.onProgress,
-    });
-    const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
-    const outcomes = [...ready.refused, ...told.map(({ outcome }) => outcome)];
-    const result = resultOf(record, lookAgain(workspace, tree, { job, plan }), outcomes);
-    finish(workspace, {
-      step,
-      recovered: false,
-      complete: isSettled(result.outcomes),
-      changes: appliedChanges(ready.changes, applied),
-    });
-    return result;
+    const whole = isSettled([...plan.settled, ...ready.refused]);
+    const planned = ready.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
+    const survivors = findSurvivors(tree, ready.changes, baselineOf(workspace, state));
+    const step = journal(workspace, state, { record, partial, whole, planned });
+    const finishing = `finish the ${record.kind} of turn ${record.turn}`;
+    const end = (): RewindResult => {
+      const applied = applyPlan(ready.changes, {
+        tree,
+        packs: workspace.packs,
+        step,
+        survivors,
+        resumed: false,
+        onProgress: options.onProgress,
+      });
+      const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
+      const outcomes = [...ready.refused, ...told.map(({ outcome }) => outcome)];
+      const result = resultOf(record, lookAgain(workspace, tree, { job, plan }), outcomes);
+      const now = new Map(applied.map((each) => [each.outcome.path, each.now] as const));
+      finish(workspace, {
+        step,
+        recovered: false,
+        complete: isSettled(result.outcomes),
+        changes: realChanges(planned, now),
+      });
+      return result;
+    };
+    return saying(finishing, FINISHED_LATER, () => orGiveUp(workspace.layout.log, step, end));
   } catch (error) {
     writer.discard();
     throw error;
@@ -153,6 +189,8 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
     tree.close();
   }
 }
+
+const FINISHED_LATER = 'Some of it may be done; the next preimage command finishes it.';
 
 function isLoanAt(changes: readonly PlannedChange[], index: number): boolean {
   const change = changes[index];
@@ -170,10 +208,11 @@ function journal(
   job: {
     readonly record: RewindJob['record'];
     readonly partial: boolean;
-    readonly changes: readonly PlannedChange[];
+    readonly whole: boolean;
+    readonly planned: readonly Change[];
   },
 ): number {
-  const planned = job.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
+  const { partial, whole, planned } = job;
   const plan = storeChanges(workspace.layout.details, planned);
   let step = 0;
   workspace.append((now): LogRecord => {
@@ -189,8 +228,9 @@ function journal(
       step,
       at: new Date().toISOString(),
       owner: ownIdentity(),
-      partial: job.partial,
-      plan: plan.kind === 'inline' ? { kind: 'inline', changes: planned } : { ...plan },
+      partial,
+      whole,
+      plan: plan.kind === 'inline' ? { kind: 'inline', changes: [...planned] } : { ...plan },
       ...job.record,
     };
   });

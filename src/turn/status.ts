@@ -9,6 +9,7 @@ import { type Located, locate, type WhichWorkspace } from './locate.js';
 import { type RecoveredStep, recover } from './recover.js';
 import { type RuleOptions, resolveRetention, resolveRules } from './settings.js';
 import { type StoreSizes, storeSizes } from './store-size.js';
+import { saying } from './system-trouble.js';
 import { Workspace } from './workspace.js';
 
 /** What is known of a workspace. */
@@ -52,8 +53,10 @@ export async function workspaceStatus(which: WhichWorkspace & RuleOptions): Prom
   if (located.existing === 'none') return emptyStatus(located, rules);
   const workspace = new Workspace(located, located.existing);
   try {
-    const recovered = await recover(workspace);
-    return { ...readStatus(workspace, rules), recovered };
+    return await saying('read the store', 'Try again.', async () => {
+      const recovered = await recover(workspace);
+      return { ...readStatus(workspace, rules), recovered };
+    });
   } finally {
     workspace.close();
   }

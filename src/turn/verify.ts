@@ -6,7 +6,7 @@ import { sealPack } from '../store/pack-contents.js';
 import { listLeases } from './control.js';
 import { type Examined, examine } from './examine.js';
 import { type Finding, findingsOf } from './findings.js';
-import { liveLeases } from './leftovers.js';
+import { liveLeases } from './leases.js';
 import type { WhichWorkspace } from './locate.js';
 import { mendIdentity } from './mend-identity.js';
 import { UPKEEP } from './prune.js';

@@ -3,6 +3,7 @@ import {
   changesOf,
   foldHistory,
   type History,
+  linesOf,
   newestManifest,
   type Step,
 } from '../core/history.js';
@@ -10,6 +11,7 @@ import type { Manifest } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord } from '../core/records.js';
 import type { ByteString } from '../core/relpath.js';
+import type { Interval } from '../core/squash.js';
 import { loadChanges } from '../store/details.js';
 import { createStoreAt, type StoreLayout } from '../store/layout.js';
 import { withLock } from '../store/lock.js';
@@ -97,8 +99,14 @@ export class Workspace {
   baseline({ history }: LogState): NamedManifest | 'none' {
     const id = newestManifest(history);
     if (id === 'none') return 'none';
-    const manifest = readManifest(this.layout.manifests, id);
-    return manifest === 'missing' ? 'none' : { id, manifest };
+    try {
+      const manifest = readManifest(this.layout.manifests, id);
+      return manifest === 'missing' ? 'none' : { id, manifest };
+    } catch (error) {
+      // A power cut may take a manifest that no step began from: then everything is read anew.
+      if (error instanceof PreimageError && error.code === 'damaged') return 'none';
+      throw error;
+    }
   }
 }
 
@@ -119,6 +127,11 @@ export function openKnownWorkspace(which: WhichWorkspace): Workspace {
   throw new PreimageError('no-such-turn', 'Nothing was recorded here yet.', {
     hint: 'Record a turn with: preimage watch -- COMMAND',
   });
+}
+
+/** Gives a step as an interval with its changes; a rewind only carries on what work has left. */
+export function intervalOf(workspace: Workspace, step: Step): Interval {
+  return { ...linesOf(step), changes: workspace.changes(step), carries: step.kind === 'rewind' };
 }
 
 /** Gives the id that the next step takes. */

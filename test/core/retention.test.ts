@@ -132,6 +132,7 @@ const REWIND = {
   turns: [],
   undoes: [],
   partial: false,
+  whole: true,
   plan: CHANGED,
 };
 

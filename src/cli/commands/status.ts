@@ -40,8 +40,11 @@ function statusLines(status: Status): string[] {
     for (const { turn, step, at } of status.openTurns) {
       rows.push(['open', `${turn} (step ${step}) since ${localTime(at)}`]);
     }
-    for (const { turn, step } of status.recovered) {
+    for (const { turn, step, left } of status.recovered) {
       rows.push(['recovered', `${turn} (step ${step}): it was left open and is closed now`]);
+      for (const { path, outcome, reason } of left) {
+        rows.push([outcome, `${printable(path)}  ${printableText(reason)}`]);
+      }
     }
     rows.push([
       'baseline',
