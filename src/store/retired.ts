@@ -56,17 +56,25 @@ export class RetiredList {
     }
   }
 
-  /** Counts the lines that are damaged; a torn last line is none. */
+  /** Counts the lines that are damaged; a last line that was torn off by a crash is none. */
   damagedLines(): number {
-    const { bytes, torn } = this.#lines();
-    const lines = bytes.toString('latin1').split('\n');
-    const whole = torn ? lines.slice(0, -1) : lines;
-    return whole.filter((line) => line !== '' && parseRetired(line).length === 0).length;
+    const { whole, rest } = this.#split();
+    const damaged = whole.filter((line) => line !== '' && parseRetired(line).length === 0).length;
+    return damaged + (hasLostItsEnd(rest) ? 1 : 0);
   }
 
   /** Writes the list anew without the lines that are damaged. */
   rewrite(): void {
-    writeDurably(this.path, [Buffer.from(this.all().map(format).join(''), 'latin1')]);
+    const { whole, rest } = this.#split();
+    const lines = hasLostItsEnd(rest) ? [...whole, rest.slice(0, -1)] : whole;
+    const text = lines.flatMap(parseRetired).map(format).join('');
+    writeDurably(this.path, [Buffer.from(text, 'latin1')]);
+  }
+
+  #split(): { readonly whole: string[]; readonly rest: string } {
+    const whole = this.#lines().bytes.toString('latin1').split('\n');
+    const rest = whole.pop() ?? '';
+    return { whole, rest };
   }
 
   #lines(): { readonly bytes: Buffer; readonly torn: boolean } {
@@ -94,6 +102,11 @@ export function packNumber(name: string): number | 'none' {
 }
 
 const NEWLINE = 0x0a;
+
+/** A whole line whose end was changed is damage; half a line is what a crash leaves. */
+function hasLostItsEnd(rest: string): boolean {
+  return parseRetired(rest.slice(0, -1)).length > 0;
+}
 
 function format({ name, into }: Retired): string {
   const said = `${name} ${into}`;

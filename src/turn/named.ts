@@ -34,7 +34,7 @@ export function namedBy(layout: StoreLayout, history: History): Named {
   const named: Named = { contents: new Map(), details: new Map(), manifests: new Set() };
   for (const step of history.steps) addStep(layout, named, step);
   const newest = newestManifest(history);
-  if (newest !== 'none') addManifest(layout, named, newest);
+  if (newest !== 'none') addNewest(layout, named, newest);
   for (const step of history.steps) {
     if (step.kind !== 'work' || step.end.kind !== 'open') continue;
     if (addManifest(layout, named, step.open.manifest) === 'missing') {
@@ -135,6 +135,15 @@ function addManifest(layout: StoreLayout, named: Named, id: string): 'added' | '
     note(named.contents, sha256, { until: ALWAYS, bytes });
   });
   return 'added';
+}
+
+/** Where the newest manifest is damaged nobody relies on it: the next open reads every file anew. */
+function addNewest(layout: StoreLayout, named: Named, id: string): void {
+  try {
+    addManifest(layout, named, id);
+  } catch (error) {
+    if (!(error instanceof PreimageError) || error.code !== 'damaged') throw error;
+  }
 }
 
 /** What an open step has captured by name, and what its host has hashed early. */
