@@ -11,6 +11,7 @@ export {
   changeKind,
   countChanges,
 } from './core/change.js';
+export { betweenWords } from './core/foreign-words.js';
 export type { WorkStep } from './core/history.js';
 export type {
   Absent,
@@ -28,7 +29,7 @@ export { printable, printableText } from './core/printable.js';
 export { errnoWords, PreimageError, type ProblemCode } from './core/problem.js';
 export { type ByteString, fromText, type RelPath, toText } from './core/relpath.js';
 export { DEFAULT_MAX_FILE, type Rules } from './core/rules.js';
-export type { SquashedChange } from './core/squash.js';
+export type { ForeignEdit, IntervalName, SquashedChange } from './core/squash.js';
 export { formatSize, parseSize } from './core/units.js';
 export type { ClosedStep } from './turn/close-step.js';
 export { closeTurn, type HookOptions, openHook } from './turn/hooks.js';

@@ -2,6 +2,7 @@ import {
   type ByteString,
   type Change,
   changeKind,
+  type ForeignEdit,
   type Image,
   type OpenedStep,
   type RewindResult,
@@ -28,7 +29,7 @@ export function turnJson(report: TurnReport): object {
     status,
     partial,
     steps: steps.map(stepJson),
-    files: files.map(changeJson),
+    files: files.map((file) => ({ ...changeJson(file), ...foreignJson(file.foreign) })),
     overlaps,
     leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
   };
@@ -70,13 +71,20 @@ export function rewindJson(result: RewindResult): object {
     turn,
     turns,
     complete,
-    outcomes: outcomes.map(({ path, outcome, reason }) => ({
+    outcomes: outcomes.map(({ path, outcome, reason, foreign }) => ({
       ...pathJson(path),
       outcome,
       ...(reason === '' ? {} : { reason }),
+      ...foreignJson(foreign ?? []),
     })),
     gitLeftAlone,
   };
+}
+
+/** Between which steps somebody else changed a path. */
+function foreignJson(foreign: readonly ForeignEdit[]): { foreign?: object[] } {
+  if (foreign.length === 0) return {};
+  return { foreign: foreign.map(({ after, before }) => ({ after, before })) };
 }
 
 /** What came and went. */

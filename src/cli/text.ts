@@ -1,4 +1,5 @@
 import {
+  betweenWords,
   type Change,
   type ChangeCounts,
   changeKind,
@@ -7,6 +8,7 @@ import {
   printable,
   printableText,
   type RewindResult,
+  type SquashedChange,
   type TurnReport,
   type TurnSummary,
   type WorkStep,
@@ -30,6 +32,13 @@ export function changeLine(change: Change): string {
   const note = changeNote(change);
   const name = printable(change.path) + (isDirectoryChange(change) ? '/' : '');
   return `${tint(tone, letter)} ${name}${note === '' ? '' : `  ${tint('faint', note)}`}`;
+}
+
+/** Says where somebody else changed a path between the steps of a turn. */
+export function foreignLine({ path, foreign }: SquashedChange): string[] {
+  if (foreign.length === 0) return [];
+  const words = betweenWords(foreign);
+  return [tint('strange', `! ${printable(path)}  changed by somebody else ${words}`)];
 }
 
 /** Counts in words: `1 created, 4 modified`; `nothing changed` where there is nothing. */

@@ -1,3 +1,4 @@
+import { betweenWords } from './foreign-words.js';
 import { type Absent, type Content, hasStamp, type Image, sameImage } from './image.js';
 import { printable } from './printable.js';
 import {
@@ -10,7 +11,7 @@ import {
   parentOf,
   type RelPath,
 } from './relpath.js';
-import type { SquashedChange } from './squash.js';
+import type { ForeignEdit, SquashedChange } from './squash.js';
 
 /** What stands at a path when a rewind is planned. */
 export type DiskState = {
@@ -51,6 +52,8 @@ export type Outcome = {
   readonly path: RelPath;
   readonly outcome: OutcomeKind;
   readonly reason: string;
+  /** For a conflict: where, between which steps, somebody else changed the path. */
+  readonly foreign?: readonly ForeignEdit[];
 };
 
 /** What a rewind will do, and what was settled without doing anything. Both in path order. */
@@ -123,7 +126,7 @@ export function outcomeOf(change: PlannedChange): Outcome {
   return { path: change.path, outcome, reason: '' };
 }
 
-type Settled = Pick<Outcome, 'outcome' | 'reason'>;
+type Settled = Omit<Outcome, 'path'>;
 type Verdict =
   | { readonly kind: 'act'; readonly change: PlannedChange }
   | { readonly kind: 'settled'; readonly outcome: Settled };
@@ -151,8 +154,13 @@ function judge(change: SquashedChange, request: PlanRequest): Verdict {
   const other = request.contested.get(path);
   if (!request.force) {
     if (other !== undefined) return settle('conflict', `turn ${other} changed it as well`);
-    if (!asLeft) return settle('conflict', sinceWords(disk.image, after));
-    if (change.foreign) return settle('conflict', 'somebody else changed it between two turns');
+    const { foreign } = change;
+    if (!asLeft || foreign.length > 0) {
+      const between = `somebody else changed it ${betweenWords(foreign)}`;
+      const reason = asLeft ? between : sinceWords(disk.image, after);
+      const edits = foreign.length === 0 ? {} : { foreign };
+      return { kind: 'settled', outcome: { outcome: 'conflict', reason, ...edits } };
+    }
   }
   return {
     kind: 'act',

@@ -118,7 +118,7 @@ function findTurn(history: History, id: string): Turn {
 
 /** Gives a turn's checkpoint: the squash of its steps, without what came out as it was. */
 function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
-  const all = squash(turn.steps.map((step) => workspace.changes(step)));
+  const all = squash(turn.steps.map((step) => workspace.interval(step)));
   return inPathOrder(all).filter((change) => !isNoChange(change));
 }
 

@@ -58,7 +58,7 @@ export async function rewind(
   for (const step of undo.concurrent) {
     for (const { path } of workspace.changes(step)) contested.set(path, step.open.turn);
   }
-  const intervals = undo.steps.map((step) => workspace.changes(step));
+  const intervals = undo.steps.map((step) => workspace.interval(step));
   return carryOut(workspace, state, {
     squashed: inPathOrder(squash(intervals)),
     contested,
@@ -84,7 +84,7 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
     });
   }
   return carryOut(workspace, state, {
-    squashed: inPathOrder(squash([workspace.changes(last)])),
+    squashed: inPathOrder(squash([workspace.interval(last)])),
     contested: new Map(),
     record: {
       kind: 'redo',

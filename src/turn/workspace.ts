@@ -1,9 +1,10 @@
 import type { Change } from '../core/change.js';
-import { changesOf, foldHistory, type History, type Step } from '../core/history.js';
+import { changesOf, foldHistory, type History, nameOfStep, type Step } from '../core/history.js';
 import type { Manifest } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord } from '../core/records.js';
 import type { ByteString } from '../core/relpath.js';
+import type { Interval } from '../core/squash.js';
 import { loadChanges } from '../store/details.js';
 import { createStoreAt, type StoreLayout } from '../store/layout.js';
 import { withLock } from '../store/lock.js';
@@ -60,6 +61,11 @@ export class Workspace {
 
   changes(step: Step): readonly Change[] {
     return loadChanges(this.layout.details, changesOf(step));
+  }
+
+  /** Gives what a step changed, under its name. */
+  interval(step: Step): Interval {
+    return { by: nameOfStep(step), changes: this.changes(step) };
   }
 
   /** Loads the workspace as it was last scanned; `none` where there is none that can be used. */

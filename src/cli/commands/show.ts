@@ -3,7 +3,7 @@ import { countChanges, printableText } from '../../index.js';
 import type { Context } from '../context.js';
 import { printJson, timelineJson, turnJson } from '../json.js';
 import type { CommonOptions } from '../options.js';
-import { changeLine, countsText, timeOfDay, turnHead } from '../text.js';
+import { changeLine, countsText, foreignLine, timeOfDay, turnHead } from '../text.js';
 import { withStore } from '../with-store.js';
 
 /** `preimage show`: what a turn touched. */
@@ -26,7 +26,11 @@ export function define(command: Command, context: Context): void {
           printJson({ ...turnJson(report), ...extra });
           return;
         }
-        const lines = [...turnHead(report), ...report.files.map(changeLine)];
+        const lines = [
+          ...turnHead(report),
+          ...report.files.map(changeLine),
+          ...report.files.flatMap(foreignLine),
+        ];
         lines.push(countsText(countChanges(report.files)));
         if (timeline !== undefined) {
           const whole = timeline.complete ? 'complete' : `not complete: ${timeline.reason}`;

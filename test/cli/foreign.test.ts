@@ -1,0 +1,76 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { lab } from '../support/cli.js';
+import { snapshot, tree } from '../support/tree.js';
+
+test('an edit between two turns is named with the turns that it lies between', async () => {
+  const at = lab();
+  tree(at.root, { 'a.txt': 'old', 'b.txt': 'old' });
+  await at.turn('echo one > a.txt; echo one > b.txt', '--no-watch');
+  await at.turn('echo two > b.txt', '--no-watch');
+  tree(at.root, { 'a.txt': 'user' });
+  await at.turn('echo three > a.txt', '--no-watch');
+  const edited = snapshot(at.root);
+  const reason = 'somebody else changed it between turns t1 and t3';
+  const run = await at.run(['rewind', 't1', '--dry-run', '--json']);
+  expect(JSON.parse(run.stdout)).toMatchObject({
+    outcomes: [
+      {
+        path: 'a.txt',
+        outcome: 'conflict',
+        reason,
+        foreign: [
+          {
+            after: { kind: 'step', turn: 't1', step: 1 },
+            before: { kind: 'step', turn: 't3', step: 3 },
+          },
+        ],
+      },
+      { path: 'b.txt', outcome: 'restored' },
+    ],
+  });
+  expect((await at.run(['rewind', 't1'])).stdout).toContain(`conflict  a.txt  ${reason}\n`);
+  expect(snapshot(at.root)['a.txt']).toBe(edited['a.txt']);
+  expect((await at.run(['rewind', 't1', '--force'])).code).toBe(0);
+  expect(fs.readFileSync(path.join(at.root, 'a.txt'), 'utf8')).toBe('old');
+  for (let i = 0; i < 2; i++) await at.run(['redo']);
+  expect(snapshot(at.root)).toEqual(edited);
+});
+
+test('two edits are both named, and so is one before a rewind', async () => {
+  const at = lab();
+  tree(at.root, { a: '0', b: '0' });
+  await at.turn('echo 1 > a; echo 1 > b', '--no-watch');
+  tree(at.root, { a: 'user' });
+  await at.turn('echo 2 > a', '--no-watch');
+  tree(at.root, { a: 'user again' });
+  await at.turn('echo 3 > a; echo 3 > b', '--no-watch');
+  tree(at.root, { b: 'user' });
+  await at.run(['rewind', 't3', 'b', '--force']);
+  const { outcomes } = JSON.parse((await at.run(['rewind', 't1', '--dry-run', '--json'])).stdout);
+  expect(outcomes).toMatchObject([
+    {
+      path: 'a',
+      reason: 'somebody else changed it between turns t1 and t2 and between turns t2 and t3',
+    },
+    { path: 'b', reason: 'somebody else changed it between turn t3 and the rewind of t3' },
+  ]);
+});
+
+test('an edit between two steps of one turn is told by show, in words and in JSON', async () => {
+  const at = lab();
+  tree(at.root, { a: 'old', b: 'old' });
+  await at.turn('echo 1 > a; echo 1 > b', '--no-watch', '--turn', 'x');
+  tree(at.root, { a: 'user' });
+  await at.turn('echo 2 > a; echo 2 > b', '--no-watch', '--turn', 'x');
+  expect((await at.run(['show', 'x'])).stdout).toMatch(
+    /^! a {2}changed by somebody else between steps 1 and 2 of turn x$/m,
+  );
+  const { files } = await at.json<{ files: { path: string; foreign?: object[] }[] }>(['show', 'x']);
+  expect(files).toMatchObject([
+    { path: 'a', foreign: [{ after: { step: 1 }, before: { step: 2 } }] },
+    { path: 'b' },
+  ]);
+  expect(files[1]).not.toHaveProperty('foreign');
+});
