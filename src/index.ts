@@ -12,6 +12,9 @@ export {
   countChanges,
 } from './core/change.js';
 export { betweenWords } from './core/foreign-words.js';
+export type { GitMove } from './core/git/moves.js';
+export type { Head as GitHead } from './core/git/refs.js';
+export type { GitReport } from './core/git/report.js';
 export type { WorkStep } from './core/history.js';
 export type {
   Absent,

@@ -13,6 +13,7 @@ import {
   toText,
   type WorkStep,
 } from '../index.js';
+import { gitJson } from './git-json.js';
 
 /** Prints one JSON document on stdout, or on the stream that is not the command's. */
 export function printJson(document: unknown, stream: NodeJS.WriteStream = process.stdout): void {
@@ -21,7 +22,7 @@ export function printJson(document: unknown, stream: NodeJS.WriteStream = proces
 
 /** A turn in full, as CONTRACT.md gives it. */
 export function turnJson(report: TurnReport): object {
-  const { turn, label, at, status, partial, steps, files, overlaps, leftOut } = report;
+  const { turn, label, at, status, partial, steps, files, git, overlaps, leftOut } = report;
   return {
     turn,
     label,
@@ -30,6 +31,7 @@ export function turnJson(report: TurnReport): object {
     partial,
     steps: steps.map(stepJson),
     files: files.map((file) => ({ ...changeJson(file), ...foreignJson(file.foreign) })),
+    git: git.map((one) => ({ ...pathJson(one.path), ...gitJson(one) })),
     overlaps,
     leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
   };

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { Change } from './change.js';
 import { encodeBytes, HashSchema, ImageSchema, imageToJson, PathSchema } from './image-codec.js';
+import { RepositoryNoteSchema, repositoriesToJson } from './repository-note.js';
 import { TURN_ID } from './turn-id.js';
 
 /** The version of the store's format that this code writes and reads. */
@@ -83,6 +84,7 @@ const CloseSchema = v.object({
   /** Directories that a rule left out, so that nothing in them was looked at; not all if many. */
   leftOut: v.optional(v.array(v.object({ path: PathSchema, reason: v.string() })), []),
   warnings: v.array(v.string()),
+  repositories: v.optional(v.array(RepositoryNoteSchema), []),
 });
 
 const RewindSchema = v.object({
@@ -111,6 +113,7 @@ const RewoundSchema = v.object({
   /** No conflict and no failure: the turns count as rewound. */
   complete: v.boolean(),
   changes: ChangesRefSchema,
+  repositories: v.optional(v.array(RepositoryNoteSchema), []),
 });
 
 const RecordSchema = v.variant('type', [OpenSchema, CloseSchema, RewindSchema, RewoundSchema]);
@@ -168,6 +171,7 @@ function toJson(record: LogRecord): unknown {
         changes: refToJson(record.changes),
         unsettled: record.unsettled.map(encodeBytes),
         leftOut: record.leftOut.map(({ path, reason }) => ({ path: encodeBytes(path), reason })),
+        ...repositoriesToJson(record.repositories),
       };
     case 'rewind':
       return { ...record, plan: refToJson(record.plan) };
@@ -175,6 +179,7 @@ function toJson(record: LogRecord): unknown {
       return {
         ...record,
         changes: refToJson(record.changes),
+        ...repositoriesToJson(record.repositories),
       };
   }
 }

@@ -17,6 +17,7 @@ import { judgeTimeline, MAX_EVENTS } from '../watch/timeline.js';
 import type { WatchEvent } from '../watch/watcher.js';
 import { readCaptures, withCaptures } from './captures.js';
 import { type Control, controlOf, EarlyLineSchema, removeControl } from './control.js';
+import { noteRepositories } from './git-notes.js';
 import { HostReader } from './host-client.js';
 import { scanIntoStore } from './scan-into-store.js';
 import { encodeEvents } from './timeline-events.js';
@@ -87,6 +88,11 @@ export async function closeStep(
     unsettled: [],
     leftOut: scanned.manifest.leftOut(MOST_LEFT_OUT),
     warnings: [...scanned.warnings],
+    repositories: noteRepositories(changes, {
+      opened,
+      closed: scanned.manifest,
+      packs: workspace.packs,
+    }),
   };
   const named = new Set<string>([scanned.id]);
   let othersAreOpen = false;

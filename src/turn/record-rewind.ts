@@ -1,5 +1,6 @@
 import type { Change } from '../core/change.js';
 import type { Outcome, PlannedChange } from '../core/plan.js';
+import type { RepositoryNote } from '../core/repository-note.js';
 import { storeChanges } from '../store/details.js';
 import type { Applied } from './verify-applied.js';
 import type { Workspace } from './workspace.js';
@@ -24,6 +25,8 @@ export function finish(
     readonly recovered: boolean;
     readonly complete: boolean;
     readonly changes: readonly Change[];
+    /** How each `.git` in it stood before and stands now, where that was looked at. */
+    readonly repositories?: readonly RepositoryNote[];
   },
 ): void {
   const ref = storeChanges(workspace.layout.details, end.changes);
@@ -34,6 +37,7 @@ export function finish(
     recovered: end.recovered,
     complete: end.complete,
     changes: ref.kind === 'inline' ? { kind: 'inline', changes: [...end.changes] } : { ...ref },
+    repositories: [...(end.repositories ?? [])],
   }));
 }
 
