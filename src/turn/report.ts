@@ -9,12 +9,12 @@ import {
   type WorkStep,
 } from '../core/history.js';
 import type { Image } from '../core/image.js';
-import { PreimageError } from '../core/problem.js';
 import { isWithin, type RelPath } from '../core/relpath.js';
 import { inPathOrder, type Squash, type SquashedChange, squash } from '../core/squash.js';
 import { readDetail } from '../store/details.js';
 import type { WatchEvent } from '../watch/watcher.js';
 
+import { findTurn } from './choose-turn.js';
 import { notesOf } from './git-notes.js';
 import { storedBytes } from './stored-bytes.js';
 import { decodeEvents } from './timeline-events.js';
@@ -69,7 +69,7 @@ export function listTurns(workspace: Workspace): TurnSummary[] {
 /** Tells what one turn touched; throws `no-such-turn`. */
 export function showTurn(workspace: Workspace, id: string): TurnReport {
   const { history } = workspace.readLog();
-  const turn = findTurn(history, id);
+  const turn = findTurn(workspace, history, id);
   const squashed = squash(turn.steps.map((step) => workspace.interval(step)));
   const files = visible(squashed);
   const overlaps = new Set(overlapping(history, turn).map((step) => step.open.turn));
@@ -98,7 +98,7 @@ export function turnsTouching(
 
 /** Tells what the watcher saw in a turn, all of its steps in order. */
 export function turnTimeline(workspace: Workspace, id: string): Timeline {
-  const turn = findTurn(workspace.readLog().history, id);
+  const turn = findTurn(workspace, workspace.readLog().history, id);
   const parts = turn.steps.flatMap(({ end }) =>
     end.kind === 'closed' ? [end.record.timeline] : [],
   );
@@ -113,15 +113,6 @@ export function turnTimeline(workspace: Workspace, id: string): Timeline {
     watcher: parts.at(-1)?.watcher ?? 'none',
     events,
   };
-}
-
-/** Finds a turn; throws `no-such-turn`. */
-function findTurn(history: History, id: string): Turn {
-  const turn = history.turns.get(id);
-  if (turn !== undefined) return turn;
-  throw new PreimageError('no-such-turn', `There is no turn ${JSON.stringify(id)}.`, {
-    hint: 'See the turns with: preimage list',
-  });
 }
 
 /** Gives a turn's checkpoint: the squash of its steps, without what came out as it was. */

@@ -1,11 +1,4 @@
-import {
-  type History,
-  isRewound,
-  newestFirst,
-  openSteps,
-  type Turn,
-  undoSet,
-} from '../core/history.js';
+import { type History, openSteps, undoSet } from '../core/history.js';
 import type { Manifest } from '../core/manifest.js';
 import { type Outcome, outcomeOf, type Plan, type PlannedChange } from '../core/plan.js';
 import { isLoan } from '../core/planned.js';
@@ -18,6 +11,7 @@ import { openTree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
+import { chooseTurn } from './choose-turn.js';
 import {
   lookAgain,
   planFromDisk,
@@ -52,7 +46,7 @@ export async function rewind(
   await recover(workspace);
   const state = workspace.readLog();
   refuseWhileOpen(state.history);
-  const target = chooseTurn(state.history, turn);
+  const target = chooseTurn(workspace, state.history, turn);
   const undo = undoSet(state.history, target);
   const contested = new Map<RelPath, string>();
   for (const step of undo.concurrent) {
@@ -195,26 +189,6 @@ function resultOf(
 }
 
 const COMPLETE: ReadonlySet<string> = new Set(['restored', 'deleted', 'unchanged']);
-
-function chooseTurn(history: History, wanted: string | 'newest'): Turn {
-  if (wanted === 'newest') {
-    const turn = newestFirst(history).find((candidate) => !isRewound(history, candidate));
-    if (turn !== undefined) return turn;
-    throw new PreimageError('nothing-to-do', 'There is no turn to rewind.', {
-      hint: 'See the turns with: preimage list',
-    });
-  }
-  const turn = history.turns.get(wanted);
-  if (turn === undefined) {
-    throw new PreimageError('no-such-turn', `There is no turn ${JSON.stringify(wanted)}.`, {
-      hint: 'See the turns with: preimage list',
-    });
-  }
-  if (!isRewound(history, turn)) return turn;
-  throw new PreimageError('nothing-to-do', `Turn ${wanted} is rewound already.`, {
-    hint: 'To take that back: preimage redo',
-  });
-}
 
 function refuseWhileOpen(history: History): void {
   const [open] = openSteps(history);

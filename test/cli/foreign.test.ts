@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { lab } from '../support/cli.js';
 import { snapshot, tree } from '../support/tree.js';
+import { expectProblem } from './problems.js';
 
 test('an edit between two turns is named with the turns that it lies between', async () => {
   const at = lab();
@@ -73,4 +74,27 @@ test('an edit between two steps of one turn is told by show, in words and in JSO
     { path: 'b' },
   ]);
   expect(files[1]).not.toHaveProperty('foreign');
+});
+
+test('a path in the place of the turn is told how to name both', async () => {
+  const at = lab();
+  tree(at.root, { src: { 'app.js': 'old' }, 'other.js': 'x' });
+  await at.turn('echo 1 > src/app.js', '--no-watch');
+  await at.turn('echo 2 > src/app.js; rm other.js', '--no-watch');
+  await at.turn('echo > new', '--no-watch');
+  const named = [
+    ['src/app.js', 'preimage rewind t2 src/app.js'],
+    ['src', 'preimage rewind t2 src'],
+    ['./other.js', 'preimage rewind t2 other.js'],
+  ];
+  for (const [typed = '', says = ''] of named) {
+    await expectProblem(at, ['rewind', typed], {
+      code: 3,
+      says: [/There is no turn/, /It is a path: name the turn first/, new RegExp(`${says}$`, 'm')],
+    });
+  }
+  tree(at.root, { untouched: 'x' });
+  await expectProblem(at, ['rewind', 'untouched'], { code: 3, says: [/no turn touched it/] });
+  await expectProblem(at, ['rewind', 'nothing-at-all'], { code: 3, says: [/preimage list$/m] });
+  await expectProblem(at, ['rewind', '../..'], { code: 3, says: [/preimage list$/m] });
 });
