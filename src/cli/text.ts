@@ -37,8 +37,9 @@ export function changeLine(change: Change): string {
 /** Says where somebody else changed a path between the steps of a turn. */
 export function foreignLine({ path, foreign }: SquashedChange): string[] {
   if (foreign.length === 0) return [];
-  const words = betweenWords(foreign);
-  return [tint('strange', `! ${printable(path)}  changed by somebody else ${words}`)];
+  return [
+    tint('strange', `! ${printable(path)}  changed by somebody else ${betweenWords(foreign)}`),
+  ];
 }
 
 /** Counts in words: `1 created, 4 modified`; `nothing changed` where there is nothing. */
@@ -122,6 +123,13 @@ export function rewindLines(
     lines.push(
       'what is in conflict was left alone; --force puts it back too, and captures it first',
     );
+  }
+  const kept = result.outcomes.filter(
+    ({ outcome, reason }) => outcome === 'unchanged' && reason !== '',
+  );
+  if (kept.length > 0) {
+    const paths = kept.length === 1 ? '1 path' : `${kept.length} paths`;
+    lines.push(`.git: ${paths} kept, for the repository was used since and may need them`);
   }
   if (result.gitLeftAlone > 0) {
     const paths = result.gitLeftAlone === 1 ? '1 path' : `${result.gitLeftAlone} paths`;

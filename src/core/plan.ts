@@ -1,4 +1,5 @@
 import { betweenWords } from './foreign-words.js';
+import { gitDirectoryOf, isGitObject } from './git/paths.js';
 import { type Absent, type Content, hasStamp, type Image, sameImage } from './image.js';
 import { printable } from './printable.js';
 import {
@@ -70,6 +71,10 @@ export type PlanRequest = {
   readonly disk: ReadonlyMap<RelPath, DiskState>;
   /** Paths that a concurrent turn changed as well, with that turn's id. */
   readonly contested: ReadonlyMap<RelPath, string>;
+  /** As what some paths count although other bytes stand there: git writes its index as it likes. */
+  readonly seenAs: ReadonlyMap<RelPath, Image>;
+  /** Each `.git` that somebody may have used since, with what in it may be needed and so stays. */
+  readonly inUse: ReadonlyMap<RelPath, 'objects' | 'all'>;
   /** Puts back what is in conflict as well. */
   readonly force: boolean;
   /** Puts back `.git` as well. */
@@ -136,39 +141,55 @@ function settle(outcome: OutcomeKind, reason: string): Verdict {
 }
 
 function judge(change: SquashedChange, request: PlanRequest): Verdict {
-  const { path, before, after } = change;
+  const { path, before, after, foreign } = change;
   const disk = request.disk.get(path);
   if (disk === undefined) return settle('failed', 'it was not looked at');
-  if (sameImage(disk.image, before)) return settle('unchanged', '');
+  const now = request.seenAs.get(path) ?? disk.image;
+  if (sameImage(now, before)) return settle('unchanged', '');
   if (before.kind === 'skipped') {
     if (hasStamp(before, disk.stamp)) return settle('unchanged', '');
     return settle('skipped', before.reason);
   }
-  if (after.kind === 'skipped' && (after.why === 'left-out' || isDirectory(disk.image))) {
+  if (after.kind === 'skipped' && (after.why === 'left-out' || isDirectory(now))) {
     return settle('skipped', after.reason);
   }
-  const asLeft =
-    after.kind === 'skipped' ? hasStamp(after, disk.stamp) : sameImage(disk.image, after);
+  const asLeft = after.kind === 'skipped' ? hasStamp(after, disk.stamp) : sameImage(now, after);
   // What cannot be read can be captured only where it is known to be ours: see `capture-from.ts`.
-  if (disk.image.kind === 'skipped' && !asLeft) return settle('failed', disk.image.reason);
+  if (now.kind === 'skipped' && !asLeft) return settle('failed', now.reason);
   const other = request.contested.get(path);
-  if (!request.force) {
-    if (other !== undefined) return settle('conflict', `turn ${other} changed it as well`);
-    const { foreign } = change;
-    if (!asLeft || foreign.length > 0) {
-      const between = `somebody else changed it ${betweenWords(foreign)}`;
-      const reason = asLeft ? between : sinceWords(disk.image, after);
+  if (other !== undefined && !request.force) {
+    return settle('conflict', `turn ${other} changed it as well`);
+  }
+  const { image: from, stamp, links } = disk;
+  if (!asLeft || foreign.length > 0) {
+    if (!request.force) {
+      const words = asLeft
+        ? `somebody else changed it ${betweenWords(foreign)}`
+        : since(now, after);
       const edits = foreign.length === 0 ? {} : { foreign };
-      return { kind: 'settled', outcome: { outcome: 'conflict', reason, ...edits } };
+      return { kind: 'settled', outcome: { outcome: 'conflict', reason: words, ...edits } };
     }
   }
-  return {
-    kind: 'act',
-    change: { path, from: disk.image, to: before, stamp: disk.stamp, links: disk.links },
-  };
+  if (before.kind === 'absent' && !request.force) {
+    const kept = keptInUse(path, request);
+    if (kept !== 'none') return kept;
+  }
+  return { kind: 'act', change: { path, from, to: before, stamp, links } };
 }
 
-function sinceWords(now: Image, after: Image): string {
+/** What somebody may need since: objects that name each other, or a repository as a whole. */
+function keptInUse(path: RelPath, { inUse }: PlanRequest): Verdict | 'none' {
+  const directory = gitDirectoryOf(path);
+  const used = directory === 'none' ? undefined : inUse.get(directory);
+  if (used === 'all') {
+    if (path !== directory) return settle('unchanged', 'kept with its repository');
+    return settle('conflict', 'the repository was used since, so it stays whole');
+  }
+  if (used === undefined || !isGitObject(path)) return 'none';
+  return settle('unchanged', 'kept, for the repository was used since and may need it');
+}
+
+function since(now: Image, after: Image): string {
   if (now.kind === 'absent') return 'it was deleted after the turn';
   if (after.kind === 'absent') return 'it was made anew after the turn';
   return 'it was changed after the turn';

@@ -1,12 +1,16 @@
+import type { Step } from '../core/history.js';
+import type { Manifest } from '../core/manifest.js';
 import type { Outcome, Plan, PlannedChange } from '../core/plan.js';
 import { planRewind, selectPaths } from '../core/plan.js';
 import type { RewindRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
-import type { SquashedChange } from '../core/squash.js';
+import { type Interval, inPathOrder, type SquashedChange, squash } from '../core/squash.js';
 import { lookAt } from '../files/look.js';
 import type { Tree } from '../files/tree.js';
 import type { PackWriter } from '../store/pack-writer.js';
 import { captureFrom } from './capture-from.js';
+import { seeIndexes } from './git-index.js';
+import { findGitUse, type GitUse, NO_GIT_USE } from './git-use.js';
 import { trustedHashes } from './trusted-hashes.js';
 import { closedDirectory, directoriesOf } from './unlocked.js';
 import type { Workspace } from './workspace.js';
@@ -23,23 +27,45 @@ export type RewindOptions = {
 
 /** What a rewind or a redo has to do. */
 export type RewindJob = {
-  readonly squashed: readonly SquashedChange[];
+  /** What is undone, oldest first. */
+  readonly steps: readonly { readonly step: Step; readonly interval: Interval }[];
   readonly contested: ReadonlyMap<RelPath, string>;
   readonly record: Pick<RewindRecord, 'kind' | 'turn' | 'turns' | 'undoes'>;
   readonly options: RewindOptions;
 };
 
+/** A plan with what it needs beside the history. */
+export type ReadyPlan = Plan & { readonly gitUse: GitUse };
+
+/** Composes what is undone, those paths of it that are asked for. */
+export function changesOfJob({ steps, options }: RewindJob): SquashedChange[] {
+  const squashed = squash(steps.map(({ interval }) => interval));
+  return selectPaths(inPathOrder(squashed), options.paths);
+}
+
 /** Looks at every path that was changed, and plans. */
 export function planFromDisk(
   workspace: Workspace,
   tree: Tree,
-  { squashed, contested, options }: RewindJob,
-): Plan {
-  const selected = selectPaths(squashed, options.paths);
+  seen: { readonly job: RewindJob; readonly selected: readonly SquashedChange[] },
+): ReadyPlan {
+  const { job, selected } = seen;
+  const { contested, options } = job;
+  const { force, git } = options;
+  const { packs } = workspace;
   const known = trustedHashes(workspace);
   const disk = new Map(selected.map(({ path }) => [path, lookAt(tree, path, known)] as const));
-  const { force, git } = options;
-  return planRewind({ squashed: selected, disk, contested, force, git });
+  const none = { squashed: selected, seenAs: new Map() };
+  const { squashed, seenAs } = git ? seeIndexes(selected, disk, { tree, packs }) : none;
+  const baseline = (): Manifest | 'none' => {
+    const newest = workspace.baseline(workspace.readLog());
+    return newest === 'none' ? 'none' : newest.manifest;
+  };
+  const sources = { steps: job.steps, disk, seenAs, tree, known, baseline };
+  const gitUse = git ? findGitUse(squashed, sources) : NO_GIT_USE;
+  const { inUse } = gitUse;
+  const plan = planRewind({ squashed, disk, contested, seenAs, inUse, force, git });
+  return { ...plan, gitUse };
 }
 
 /**
@@ -49,7 +75,7 @@ export function planFromDisk(
 export function lookAgain(
   workspace: Workspace,
   tree: Tree,
-  seen: { job: RewindJob; plan: Plan },
+  seen: { job: RewindJob; selected: readonly SquashedChange[]; plan: Plan },
 ): Plan {
   const { job, plan } = seen;
   const failed = new Set(
@@ -57,8 +83,8 @@ export function lookAgain(
   );
   if (failed.size === 0) return plan;
   tree.reset();
-  const squashed = job.squashed.filter(({ path }) => failed.has(path));
-  const again = planFromDisk(workspace, tree, { ...job, squashed });
+  const selected = seen.selected.filter(({ path }) => failed.has(path));
+  const again = planFromDisk(workspace, tree, { job, selected });
   const settled = plan.settled.filter(({ path }) => !failed.has(path));
   const left = again.changes.map(({ path }) => ({
     path,
@@ -74,7 +100,7 @@ export function lookAgain(
  */
 export function prepareRewind(
   workspace: Workspace,
-  job: { readonly tree: Tree; readonly writer: PackWriter; readonly plan: Plan },
+  job: { readonly tree: Tree; readonly writer: PackWriter; readonly plan: ReadyPlan },
 ): { readonly changes: PlannedChange[]; readonly refused: Outcome[] } {
   const changes: PlannedChange[] = [];
   const refused: Outcome[] = [];

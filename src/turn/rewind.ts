@@ -5,14 +5,17 @@ import { isLoan } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
-import { inPathOrder, squash } from '../core/squash.js';
+import type { RepositoryNote } from '../core/repository-note.js';
 import { ownIdentity } from '../files/process-identity.js';
-import { openTree } from '../files/tree.js';
+import { openTree, type Tree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
 import { chooseTurn } from './choose-turn.js';
+import { printOnDisk } from './git-print.js';
+import type { GitUse } from './git-use.js';
 import {
+  changesOfJob,
   lookAgain,
   planFromDisk,
   prepareRewind,
@@ -22,6 +25,7 @@ import {
 import { appliedChanges, finish, isSettled } from './record-rewind.js';
 import { recover } from './recover.js';
 import { findSurvivors } from './survivors.js';
+import { trustedHashes } from './trusted-hashes.js';
 import { type LogState, nextStepId, type Workspace } from './workspace.js';
 
 /** What came of a rewind or a redo; with `dryRun` what would. */
@@ -52,9 +56,8 @@ export async function rewind(
   for (const step of undo.concurrent) {
     for (const { path } of workspace.changes(step)) contested.set(path, step.open.turn);
   }
-  const intervals = undo.steps.map((step) => workspace.interval(step));
   return carryOut(workspace, state, {
-    squashed: inPathOrder(squash(intervals)),
+    steps: undo.steps.map((step) => ({ step, interval: workspace.interval(step) })),
     contested,
     record: {
       kind: 'rewind',
@@ -78,7 +81,7 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
     });
   }
   return carryOut(workspace, state, {
-    squashed: inPathOrder(squash([workspace.interval(last)])),
+    steps: [{ step: last, interval: workspace.interval(last) }],
     contested: new Map(),
     record: {
       kind: 'redo',
@@ -97,8 +100,11 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
   const tree = openTree(workspace.root);
   const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.has(sha256));
   try {
-    const plan = planFromDisk(workspace, tree, job);
-    if (options.dryRun) return resultOf(record, plan, plan.changes.map(outcomeOf));
+    const selected = changesOfJob(job);
+    const plan = planFromDisk(workspace, tree, { job, selected });
+    if (options.dryRun) {
+      return resultOf(record, plan, plan.changes.map(outcomeOf));
+    }
     const ready = prepareRewind(workspace, { tree, writer, plan });
     writer.sync();
     writer.close();
@@ -118,13 +124,15 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
       onProgress: options.onProgress,
     });
     const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
-    const outcomes = [...ready.refused, ...told.map(({ outcome }) => outcome)];
-    const result = resultOf(record, lookAgain(workspace, tree, { job, plan }), outcomes);
+    const done = told.map(({ outcome }) => outcome);
+    const outcomes = [...ready.refused, ...done];
+    const result = resultOf(record, lookAgain(workspace, tree, { job, selected, plan }), outcomes);
     finish(workspace, {
       step,
       recovered: false,
       complete: isSettled(result.outcomes),
       changes: appliedChanges(ready.changes, applied),
+      repositories: repositoriesNow(workspace, tree, plan.gitUse),
     });
     return result;
   } catch (error) {
@@ -133,6 +141,16 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
   } finally {
     tree.close();
   }
+}
+
+/** Notes how each `.git` stood before and stands now, for whoever undoes this rewind. */
+function repositoriesNow(workspace: Workspace, tree: Tree, { prints }: GitUse): RepositoryNote[] {
+  if (prints.size === 0) return [];
+  tree.reset();
+  const known = trustedHashes(workspace);
+  return [...prints].map(([path, opened]) => {
+    return { path, opened, closed: printOnDisk(tree, path, known), beside: [] };
+  });
 }
 
 function isLoanAt(changes: readonly PlannedChange[], index: number): boolean {
