@@ -1,6 +1,13 @@
 import { betweenWords } from './foreign-words.js';
 import { gitDirectoryOf, isGitObject } from './git/paths.js';
-import { type Absent, type Content, hasStamp, type Image, sameImage } from './image.js';
+import {
+  type Absent,
+  type Content,
+  type FileImage,
+  hasStamp,
+  type Image,
+  sameImage,
+} from './image.js';
 import { printable } from './printable.js';
 import {
   type ByteString,
@@ -57,6 +64,11 @@ export type Outcome = {
   readonly foreign?: readonly ForeignEdit[];
 };
 
+/** A file with what was edited since in it, and what to say of that; or why there is none. */
+export type Merged =
+  | { readonly kind: 'clean'; readonly image: FileImage; readonly words: string }
+  | { readonly kind: 'none'; readonly reason: string };
+
 /** What a rewind will do, and what was settled without doing anything. Both in path order. */
 export type Plan = {
   readonly changes: readonly PlannedChange[];
@@ -73,6 +85,8 @@ export type PlanRequest = {
   readonly contested: ReadonlyMap<RelPath, string>;
   /** As what some paths count although other bytes stand there: git writes its index as it likes. */
   readonly seenAs: ReadonlyMap<RelPath, Image>;
+  /** Paths that were edited since, merged. */
+  readonly merged: ReadonlyMap<RelPath, Merged>;
   /** Each `.git` that somebody may have used since, with what in it may be needed and so stays. */
   readonly inUse: ReadonlyMap<RelPath, 'objects' | 'all'>;
   /** Puts back what is in conflict as well. */
@@ -162,12 +176,18 @@ function judge(change: SquashedChange, request: PlanRequest): Verdict {
   }
   const { image: from, stamp, links } = disk;
   if (!asLeft || foreign.length > 0) {
+    const merged = request.merged.get(path);
+    if (merged?.kind === 'clean') {
+      if (sameImage(from, merged.image)) return settle('unchanged', '');
+      return { kind: 'act', change: { path, from, to: merged.image, stamp, links } };
+    }
     if (!request.force) {
       const words = asLeft
         ? `somebody else changed it ${betweenWords(foreign)}`
         : since(now, after);
+      const reason = merged === undefined ? words : `${words}; ${merged.reason}`;
       const edits = foreign.length === 0 ? {} : { foreign };
-      return { kind: 'settled', outcome: { outcome: 'conflict', reason: words, ...edits } };
+      return { kind: 'settled', outcome: { outcome: 'conflict', reason, ...edits } };
     }
   }
   if (before.kind === 'absent' && !request.force) {

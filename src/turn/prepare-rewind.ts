@@ -1,4 +1,5 @@
 import type { Step } from '../core/history.js';
+import type { FileImage } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
 import type { Outcome, Plan, PlannedChange } from '../core/plan.js';
 import { planRewind, selectPaths } from '../core/plan.js';
@@ -11,6 +12,7 @@ import type { PackWriter } from '../store/pack-writer.js';
 import { captureFrom } from './capture-from.js';
 import { seeIndexes } from './git-index.js';
 import { findGitUse, type GitUse, NO_GIT_USE } from './git-use.js';
+import { type LaterMerges, mergeLater, NO_MERGES } from './merge-later.js';
 import { trustedHashes } from './trusted-hashes.js';
 import { closedDirectory, directoriesOf } from './unlocked.js';
 import type { Workspace } from './workspace.js';
@@ -22,6 +24,8 @@ export type RewindOptions = {
   readonly dryRun: boolean;
   readonly force: boolean;
   readonly git: boolean;
+  /** Merges text files that somebody else edited, where that comes out clean. */
+  readonly merge: boolean;
   readonly onProgress: (done: number, total: number) => void;
 };
 
@@ -35,7 +39,7 @@ export type RewindJob = {
 };
 
 /** A plan with what it needs beside the history. */
-export type ReadyPlan = Plan & { readonly gitUse: GitUse };
+export type ReadyPlan = Plan & { readonly merges: LaterMerges; readonly gitUse: GitUse };
 
 /** Composes what is undone, those paths of it that are asked for. */
 export function changesOfJob({ steps, options }: RewindJob): SquashedChange[] {
@@ -57,15 +61,18 @@ export function planFromDisk(
   const disk = new Map(selected.map(({ path }) => [path, lookAt(tree, path, known)] as const));
   const none = { squashed: selected, seenAs: new Map() };
   const { squashed, seenAs } = git ? seeIndexes(selected, disk, { tree, packs }) : none;
+  const uncontested = squashed.filter(({ path }) => !contested.has(path));
+  const merges = options.merge ? mergeLater(uncontested, disk, { tree, packs }) : NO_MERGES;
   const baseline = (): Manifest | 'none' => {
     const newest = workspace.baseline(workspace.readLog());
     return newest === 'none' ? 'none' : newest.manifest;
   };
   const sources = { steps: job.steps, disk, seenAs, tree, known, baseline };
   const gitUse = git ? findGitUse(squashed, sources) : NO_GIT_USE;
+  const { merged } = merges;
   const { inUse } = gitUse;
-  const plan = planRewind({ squashed, disk, contested, seenAs, inUse, force, git });
-  return { ...plan, gitUse };
+  const plan = planRewind({ squashed, disk, contested, seenAs, merged, inUse, force, git });
+  return { ...plan, merges, gitUse };
 }
 
 /**
@@ -104,9 +111,14 @@ export function prepareRewind(
 ): { readonly changes: PlannedChange[]; readonly refused: Outcome[] } {
   const changes: PlannedChange[] = [];
   const refused: Outcome[] = [];
+  const bytesOf = ({ sha256 }: FileImage): Uint8Array | undefined =>
+    job.plan.merges.bytes.get(sha256);
   for (const change of job.plan.changes) {
     const { path, to } = change;
-    if (to.kind === 'content' && to.type === 'file' && !workspace.packs.has(to.sha256)) {
+    const merged = to.kind === 'content' && to.type === 'file' ? bytesOf(to) : undefined;
+    if (merged !== undefined) {
+      job.writer.add(merged);
+    } else if (to.kind === 'content' && to.type === 'file' && !workspace.packs.has(to.sha256)) {
       const reason = 'its pre-image is missing from the store; see: preimage verify';
       refused.push({ path, outcome: 'failed', reason });
       continue;

@@ -1,6 +1,12 @@
 import { type History, openSteps, undoSet } from '../core/history.js';
 import type { Manifest } from '../core/manifest.js';
-import { type Outcome, outcomeOf, type Plan, type PlannedChange } from '../core/plan.js';
+import {
+  type Merged,
+  type Outcome,
+  outcomeOf,
+  type Plan,
+  type PlannedChange,
+} from '../core/plan.js';
 import { isLoan } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord } from '../core/records.js';
@@ -102,8 +108,9 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
   try {
     const selected = changesOfJob(job);
     const plan = planFromDisk(workspace, tree, { job, selected });
+    const { merged } = plan.merges;
     if (options.dryRun) {
-      return resultOf(record, plan, plan.changes.map(outcomeOf));
+      return resultOf(record, plan, tellMerged(plan.changes.map(outcomeOf), merged));
     }
     const ready = prepareRewind(workspace, { tree, writer, plan });
     writer.sync();
@@ -125,7 +132,7 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
     });
     const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
     const done = told.map(({ outcome }) => outcome);
-    const outcomes = [...ready.refused, ...done];
+    const outcomes = [...ready.refused, ...tellMerged(done, merged)];
     const result = resultOf(record, lookAgain(workspace, tree, { job, selected, plan }), outcomes);
     finish(workspace, {
       step,
@@ -141,6 +148,17 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
   } finally {
     tree.close();
   }
+}
+
+/** Says of what was put back merged that it was. */
+function tellMerged(outcomes: readonly Outcome[], merged: ReadonlyMap<RelPath, Merged>): Outcome[] {
+  return outcomes.map((outcome) => {
+    const merge = merged.get(outcome.path);
+    const isTold = outcome.outcome === 'restored' && merge?.kind === 'clean';
+    if (!isTold) return outcome;
+    const note = outcome.reason === '' ? '' : `; ${outcome.reason}`;
+    return { ...outcome, reason: `${merge.words}${note}` };
+  });
 }
 
 /** Notes how each `.git` stood before and stands now, for whoever undoes this rewind. */
