@@ -1,16 +1,22 @@
 import {
   type ByteString,
   type Change,
+  type Check,
   changeKind,
   type ForeignEdit,
+  formatDuration,
   type Image,
   type OpenedStep,
+  type Outcome,
+  type PruneResult,
+  type Retention,
   type RewindResult,
   type Status,
   type Timeline,
   type TurnReport,
   type TurnSummary,
   toText,
+  type VerifyReport,
   type WorkStep,
 } from '../index.js';
 import { gitJson } from './git-json.js';
@@ -73,14 +79,14 @@ export function rewindJson(result: RewindResult): object {
     turn,
     turns,
     complete,
-    outcomes: outcomes.map(({ path, outcome, reason, foreign }) => ({
-      ...pathJson(path),
-      outcome,
-      ...(reason === '' ? {} : { reason }),
-      ...foreignJson(foreign ?? []),
-    })),
+    outcomes: outcomes.map(outcomeJson),
     gitLeftAlone,
   };
+}
+
+function outcomeJson({ path, outcome, reason, foreign }: Outcome): object {
+  const why = reason === '' ? {} : { reason };
+  return { ...pathJson(path), outcome, ...why, ...foreignJson(foreign ?? []) };
 }
 
 /** Between which steps somebody else changed a path. */
@@ -117,9 +123,36 @@ export function statusJson(status: Status): object {
     rules,
     leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
     leftOutCount: status.leftOutCount,
-    recovered: status.recovered,
+    recovered: status.recovered.map(({ step, turn, left }) => ({
+      step,
+      turn,
+      left: left.map(outcomeJson),
+    })),
     limits: status.limits,
+    retention: retentionJson(status.retention),
   };
+}
+
+/** What a prune dropped, or would. */
+export function pruneJson(result: PruneResult, dryRun: boolean): object {
+  const { turns, kept, freed, waiting, history, notes } = result;
+  return { dryRun, turns, kept, freed, waiting, history, notes };
+}
+
+/** What a check of the store came to. */
+export function verifyJson(report: VerifyReport): object {
+  const { whole, turns, findings, repairs, checked } = report;
+  return { whole, turns, findings, repairs, checked };
+}
+
+/** What the doctor looked at. */
+export function doctorJson(checks: readonly Check[]): object {
+  return { ok: checks.every(({ state }) => state !== 'wrong'), checks };
+}
+
+/** How much history is kept; 0 is no limit. */
+function retentionJson({ keep, olderThan, maxSize }: Retention): object {
+  return { keep, olderThan: olderThan === 0 ? 0 : formatDuration(olderThan), maxSize };
 }
 
 /** A path; where it is not UTF-8 its bytes stand beside the lossy text. */

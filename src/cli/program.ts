@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
+import { printableText } from '../index.js';
 import type { Context } from './context.js';
 import { addCommonOptions, type CommonOptions } from './options.js';
 
@@ -23,6 +24,9 @@ const COMMANDS: ReadonlyMap<string, () => Promise<CommandModule>> = new Map([
   ['rewind', () => import('./commands/rewind.js')],
   ['redo', () => import('./commands/redo.js')],
   ['status', () => import('./commands/status.js')],
+  ['prune', () => import('./commands/prune.js')],
+  ['verify', () => import('./commands/verify.js')],
+  ['doctor', () => import('./commands/doctor.js')],
   ['export', () => import('./commands/export.js')],
 ]);
 
@@ -87,7 +91,13 @@ export function asksForJson(argv: readonly string[]): boolean {
 
 /** Says who speaks, as all other messages do; a message that is to be JSON is left to `main.ts`. */
 function outputError(text: string, write: (text: string) => void): void {
-  if (!asksForJson(process.argv)) write(text.replace(/^error: /, 'preimage: '));
+  if (asksForJson(process.argv)) return;
+  // The words of the command line are in it, whatever they hold.
+  const lines = text
+    .replace(/^error: /, 'preimage: ')
+    .split('\n')
+    .map(printableText);
+  write(lines.join('\n'));
 }
 
 function packageVersion(): string {

@@ -1,3 +1,4 @@
+import type { PrunedRecord } from './pruned-record.js';
 import type {
   ChangesRef,
   CloseRecord,
@@ -46,13 +47,18 @@ export type History = {
   readonly undone: ReadonlySet<number>;
   /** Finished rewinds that a redo can take back, oldest first. */
   readonly redoable: readonly RewindStep[];
+  /** What is known of steps that were dropped. */
+  readonly pruned: Pick<PrunedRecord, 'lastStep' | 'lastTurn' | 'turns' | 'steps'>;
 };
 
 /** Folds the log's records, oldest first; throws a RangeError on a record that fits nothing before it. */
 export function foldHistory(records: readonly LogRecord[]): History {
   const steps = new Map<number, Step>();
+  let pruned: History['pruned'] = NOTHING_PRUNED;
   records.forEach((record, line) => {
-    addRecord(steps, record, line);
+    if (record.type !== 'pruned') addRecord(steps, record, line);
+    else if (line === 0) pruned = record;
+    else throw new RangeError('lines were dropped in its middle');
   });
   const turns = new Map<string, { id: string; steps: WorkStep[] }>();
   for (const step of steps.values()) {
@@ -61,7 +67,7 @@ export function foldHistory(records: readonly LogRecord[]): History {
     turn.steps.push(step);
     turns.set(turn.id, turn);
   }
-  return { steps: [...steps.values()], turns, ...foldRewinds(steps.values()) };
+  return { steps: [...steps.values()], turns, ...foldRewinds(steps.values()), pruned };
 }
 
 /** Gives where the changes of a closed step are; an open step has none yet. */
@@ -90,42 +96,64 @@ export function openSteps(history: History): Step[] {
   return history.steps.filter((step) => step.end.kind === 'open');
 }
 
+/** Names the manifest of the workspace as it was last scanned. */
+export function newestManifest(history: History): string | 'none' {
+  let newest = -1;
+  let id = 'none';
+  for (const step of history.steps) {
+    if (step.kind !== 'work') continue;
+    const { end } = step;
+    const line = end.kind === 'closed' ? end.closed : step.opened;
+    if (line <= newest) continue;
+    newest = line;
+    id = end.kind === 'closed' ? end.record.manifest : step.open.manifest;
+  }
+  return id;
+}
+
 /** What a rewind of a turn undoes, and what it must not take along. */
 export type UndoSet = {
-  /** Oldest first; the turn's own steps and all later ones. */
-  readonly steps: readonly Step[];
-  /** Turns undone that are not rewound yet, newest first. */
+  /** Steps that are not undone yet, of the turn itself and of later ones, oldest first. */
+  readonly steps: readonly WorkStep[];
+  /** Turns undone, newest first. */
   readonly turns: readonly string[];
-  /** Steps that overlap the turn: what they changed as well is a conflict. */
-  readonly concurrent: readonly Step[];
+  /** Steps of turns that overlap this one: what they changed as well is a conflict. */
+  readonly concurrent: readonly WorkStep[];
+  /** Rewinds and redos since: they carry on what the steps have left, and are not undone. */
+  readonly rewinds: readonly RewindStep[];
 };
 
 /**
  * Chooses what a rewind of a turn takes along.
  *
- * A step that opened after the turn closed is later and goes along; one whose interval meets the
- * turn's is concurrent and stays. A rewind that lies between the turn's own steps goes along when it
- * undid only what is undone here anyway. Steps of the turn that are undone already are out.
+ * A turn that opened after this one closed is later and goes along; one that overlaps it is concurrent
+ * and stays whole, also with what it did afterwards. Steps that are undone already are out.
  */
 export function undoSet(history: History, turn: Turn): UndoSet {
-  const own = turn.steps.filter((step) => !history.undone.has(step.id));
-  const from = openedAt(own);
-  const until = Math.max(...own.map(closedLine));
-  const chosen = new Set<number>(own.map((step) => step.id));
-  const concurrent: Step[] = [];
-  for (const step of history.steps) {
-    if (chosen.has(step.id) || closedLine(step) < from) continue;
-    const later = step.opened > until;
-    const ours = step.kind === 'rewind' && step.open.undoes.every((id) => chosen.has(id));
-    if (later || (ours && step.opened > from)) chosen.add(step.id);
-    else if (!history.undone.has(step.id)) concurrent.push(step);
+  const { from, until } = spanOf(liveSteps(history, turn));
+  const steps: WorkStep[] = [];
+  const turns: string[] = [];
+  const concurrent: WorkStep[] = [];
+  for (const other of newestFirst(history)) {
+    const live = liveSteps(history, other);
+    const span = spanOf(live);
+    if (live.length === 0 || span.until < from) continue;
+    if (other.id === turn.id || span.from > until) {
+      steps.push(...live);
+      turns.push(other.id);
+    } else {
+      concurrent.push(...live.filter((step) => closedLine(step) > from));
+    }
   }
-  const steps = history.steps.filter((step) => chosen.has(step.id));
-  const turns = new Set<string>();
-  for (const step of [...steps].reverse()) {
-    if (step.kind === 'work' && !history.undone.has(step.id)) turns.add(step.open.turn);
-  }
-  return { steps, turns: [...turns], concurrent };
+  const rewinds = history.steps.filter(
+    (step): step is RewindStep => step.kind === 'rewind' && step.opened > from,
+  );
+  return { steps: steps.sort((a, b) => a.opened - b.opened), turns, concurrent, rewinds };
+}
+
+/** Gives the lines of the log between which a step was open. */
+export function linesOf(step: Step): { readonly opened: number; readonly closed: number } {
+  return { opened: step.opened, closed: closedLine(step) };
 }
 
 /** Lists the steps of other turns whose interval meets one of this turn's steps. */
@@ -138,17 +166,30 @@ export function overlapping(history: History, turn: Turn): WorkStep[] {
   );
 }
 
-const NO_CHANGES: ChangesRef = { kind: 'inline', changes: [] };
+function liveSteps(history: History, turn: Turn): WorkStep[] {
+  return turn.steps.filter((step) => !history.undone.has(step.id));
+}
 
-function openedAt(steps: readonly Step[]): number {
+function spanOf(steps: readonly Step[]): { readonly from: number; readonly until: number } {
+  return { from: openedAt(steps), until: Math.max(...steps.map(closedLine)) };
+}
+
+/** Gives the line of the first opening among steps. */
+export function openedAt(steps: readonly Step[]): number {
   return Math.min(...steps.map((step) => step.opened));
 }
 
-function closedLine(step: Step): number {
+/** Gives the line that closes a step; infinity for one that is open. */
+export function closedLine(step: Step): number {
   return step.end.kind === 'closed' ? step.end.closed : Number.POSITIVE_INFINITY;
 }
 
-function addRecord(steps: Map<number, Step>, record: LogRecord, line: number): void {
+const NO_CHANGES: ChangesRef = { kind: 'inline', changes: [] };
+const NOTHING_PRUNED = { lastStep: 0, lastTurn: 0, turns: 0, steps: 0 };
+
+type StepRecord = Exclude<LogRecord, PrunedRecord>;
+
+function addRecord(steps: Map<number, Step>, record: StepRecord, line: number): void {
   const known = steps.get(record.step);
   const end = { kind: 'open' } as const;
   switch (record.type) {
@@ -183,6 +224,7 @@ function changedSomething(step: RewindStep): boolean {
 
 function foldRewinds(steps: Iterable<Step>): Pick<History, 'undone' | 'redoable'> {
   const undone = new Set<number>();
+  const undoneBy = new Map<number, readonly number[]>();
   let redoable: RewindStep[] = [];
   for (const step of steps) {
     if (step.kind !== 'rewind' || step.end.kind !== 'closed') continue;
@@ -190,14 +232,15 @@ function foldRewinds(steps: Iterable<Step>): Pick<History, 'undone' | 'redoable'
     const { complete } = step.end.record;
     if (kind === 'rewind') {
       if (changedSomething(step)) redoable.push(step);
-      if (complete && !partial) for (const id of undoes) undone.add(id);
+      if (!complete || partial) continue;
+      // What an earlier rewind has undone stays undone when this one is taken back.
+      const fresh = undoes.filter((id) => !undone.has(id));
+      undoneBy.set(step.id, fresh);
+      for (const id of fresh) undone.add(id);
     } else if (complete) {
       const [taken] = undoes;
-      redoable = redoable.filter((rewind) => {
-        if (rewind.id !== taken) return true;
-        for (const id of rewind.open.undoes) undone.delete(id);
-        return false;
-      });
+      redoable = redoable.filter(({ id }) => id !== taken);
+      for (const id of undoneBy.get(taken ?? 0) ?? []) undone.delete(id);
     }
   }
   return { undone, redoable };

@@ -103,6 +103,23 @@ export function hasStamp(skipped: Skipped, stamp: string): boolean {
   return withoutCtime(skipped.stamp) === withoutCtime(stamp);
 }
 
+/**
+ * Reports whether what could not be read stands as it was, but for what a rewind does to read it: its
+ * owner's right to read comes and goes, and that moves the ctime.
+ */
+export function isAsSkipped(skipped: Skipped, stamp: string): boolean {
+  if (hasStamp(skipped, stamp)) return true;
+  if (skipped.why !== 'unreadable' || skipped.stamp === '' || stamp === '') return false;
+  return asLent(skipped.stamp) === asLent(stamp);
+}
+
+const OWNER_READ = 0o400;
+
+function asLent(stamp: string): string {
+  const [dev, ino, mode, ...rest] = withoutCtime(stamp).split(':');
+  return [dev, ino, Number(mode) | OWNER_READ, ...rest].join(':');
+}
+
 function withoutCtime(stamp: string): string {
   return stamp.slice(0, stamp.lastIndexOf(':'));
 }

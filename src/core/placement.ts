@@ -1,9 +1,12 @@
 import type { FileImage } from './image.js';
 import type { PlannedChange } from './plan.js';
+import { isMetadataOnly } from './planned.js';
 import type { RelPath } from './relpath.js';
 
 /** How a file's bytes get to their place. */
 export type Placement =
+  /** The bytes stand already, in a file that is the right one: only its metadata is set. */
+  | { readonly kind: 'keep' }
   /** Staged beside its place, then renamed over it: whole or not at all. */
   | { readonly kind: 'stage' }
   /** Made another name of a file that stands or is placed before. */
@@ -13,41 +16,67 @@ export type Placement =
   /** Done with another path, of whose inode it is a name. */
   | { readonly kind: 'with'; readonly path: RelPath };
 
+/** A file with several names that a plan puts back. */
+export type LinkedFile = { readonly image: FileImage; readonly names: readonly PlannedChange[] };
+
 /**
  * Chooses how each file of a plan is placed, so that names of one file become names of one file again.
  *
  * Where the inode still stands and all of its names are in the plan, one is staged and the others are
  * linked to it: atomic, and the group stays one. Where names of it lie elsewhere (outside the root, or
  * not asked for), it is written in place, for only so can they stay one; a crash in between is made
- * good from the journal. `survivors` names, by inode, a file with the wanted content that still stands.
+ * good from the journal. `survivors` names a file with the wanted content that still stands.
+ *
+ * A file that had one name is never written or changed through a name that it has got since.
  */
 export function choosePlacements(
   changes: readonly PlannedChange[],
   survivors: ReadonlyMap<string, RelPath>,
 ): Map<RelPath, Placement> {
   const placements = new Map<RelPath, Placement>();
-  const firstOf = new Map<string, RelPath>();
-  const standing = countStanding(changes);
   for (const change of changes) {
-    if (change.to.kind !== 'content' || change.to.type !== 'file') continue;
-    const { link } = change.to;
-    placements.set(change.path, placementOf(change, link));
-    if (link !== '' && !firstOf.has(link)) firstOf.set(link, change.path);
+    if (!isFile(change) || change.to.link !== '') continue;
+    const keeps = isMetadataOnly(change) && change.links === 1;
+    placements.set(change.path, { kind: keeps ? 'keep' : 'stage' });
+  }
+  const files = linkedFiles(changes);
+  for (const [key, file] of files) {
+    const { link } = file.image;
+    // The same inode with other bytes at another time: its names cannot all be one again.
+    const isOnly = [...files.values()].every(
+      (other) => other === file || other.image.link !== link,
+    );
+    const planned = changes.filter((change) => inodeOf(change) === link).length;
+    placeNames(placements, file, { isOnly, planned, survivor: survivors.get(key) });
   }
   return placements;
+}
 
-  function placementOf(change: PlannedChange, link: string): Placement {
-    if (link === '') return { kind: 'stage' };
-    const first = firstOf.get(link);
-    const stands = inodeOf(change) === link;
-    if (stands && standing.get(link) !== change.links) {
-      return first !== undefined && placements.get(first)?.kind === 'in-place'
-        ? { kind: 'with', path: first }
-        : { kind: 'in-place' };
-    }
-    const survivor = survivors.get(link);
-    if (survivor !== undefined && !stands) return { kind: 'link', to: survivor };
-    return first === undefined ? { kind: 'stage' } : { kind: 'link', to: first };
+/**
+ * Groups what is to be placed into rounds: a name that goes to another file leaves its inode before
+ * that is written in place, and what is linked to stands before the link is made.
+ */
+export function roundsOf(
+  changes: readonly PlannedChange[],
+  placements: ReadonlyMap<RelPath, Placement>,
+): PlannedChange[][] {
+  const rounds: PlannedChange[][] = [[], [], [], []];
+  for (const change of changes) rounds[roundOf(placements, change.path)]?.push(change);
+  return rounds;
+}
+
+function roundOf(placements: ReadonlyMap<RelPath, Placement>, path: RelPath): number {
+  const placement = placements.get(path);
+  switch (placement?.kind) {
+    case 'link':
+      return placements.get(placement.to)?.kind === 'in-place' ? 3 : 1;
+    case 'in-place':
+    case 'with':
+      return 2;
+    case 'keep':
+    case 'stage':
+    case undefined:
+      return 0;
   }
 }
 
@@ -56,22 +85,54 @@ export function inodeOf({ stamp }: Pick<PlannedChange, 'stamp'>): string {
   return stamp.split(':', 2).join(':');
 }
 
-/** Lists the inodes whose names a plan puts back. */
-export function linksWanted(changes: readonly PlannedChange[]): Map<string, FileImage> {
-  const wanted = new Map<string, FileImage>();
-  for (const { to } of changes) {
-    if (to.kind === 'content' && to.type === 'file' && to.link !== '') wanted.set(to.link, to);
+/** Groups the names that a plan puts back by the file that they were names of. */
+export function linkedFiles(changes: readonly PlannedChange[]): Map<string, LinkedFile> {
+  const files = new Map<string, { image: FileImage; names: PlannedChange[] }>();
+  for (const change of changes) {
+    if (!isFile(change) || change.to.link === '') continue;
+    const { link, sha256, mode, uid, gid } = change.to;
+    const key = [link, sha256, mode, uid, gid].join(' ');
+    const file = files.get(key) ?? { image: change.to, names: [] };
+    file.names.push(change);
+    files.set(key, file);
   }
-  return wanted;
+  return files;
 }
 
-/** Counts, for each inode that is put back and still stands, how many of its names are in the plan. */
-function countStanding(changes: readonly PlannedChange[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const change of changes) {
-    const { to } = change;
-    if (to.kind !== 'content' || to.type !== 'file' || to.link === '') continue;
-    if (inodeOf(change) === to.link) counts.set(to.link, (counts.get(to.link) ?? 0) + 1);
+type PlannedFile = PlannedChange & { readonly to: FileImage };
+
+function isFile(change: PlannedChange): change is PlannedFile {
+  return change.to.kind === 'content' && change.to.type === 'file';
+}
+
+function placeNames(
+  placements: Map<RelPath, Placement>,
+  { image, names }: LinkedFile,
+  options: {
+    readonly isOnly: boolean;
+    /** How many names of the inode the plan replaces or removes, whatever it makes of them. */
+    readonly planned: number;
+    readonly survivor: RelPath | undefined;
+  },
+): void {
+  const { isOnly, planned, survivor } = options;
+  const standing = names.filter((change) => inodeOf(change) === image.link);
+  const [first = names[0]] = standing;
+  if (first === undefined) return;
+  const keeps = isOnly && standing.length > 0 && standing.every(isMetadataOnly);
+  const inPlace = isOnly && standing.length > 0 && planned !== first.links;
+  for (const change of names) {
+    placements.set(change.path, placementOf(change));
   }
-  return counts;
+
+  function placementOf(change: PlannedChange): Placement {
+    const stands = inodeOf(change) === image.link;
+    if (stands && keeps) return { kind: 'keep' };
+    if (change === first && inPlace) return { kind: 'in-place' };
+    if (stands && inPlace && first !== undefined) return { kind: 'with', path: first.path };
+    if (survivor !== undefined && standing.length === 0) return { kind: 'link', to: survivor };
+    return change === first || first === undefined
+      ? { kind: 'stage' }
+      : { kind: 'link', to: first.path };
+  }
 }

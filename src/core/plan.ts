@@ -6,6 +6,7 @@ import {
   type FileImage,
   hasStamp,
   type Image,
+  isAsSkipped,
   sameImage,
 } from './image.js';
 import { printable } from './printable.js';
@@ -13,7 +14,6 @@ import {
   type ByteString,
   comparePaths,
   isGitData,
-  isWithin,
   joinPath,
   nameOf,
   parentOf,
@@ -36,8 +36,8 @@ export type DiskState = {
 /** Whether the directory of a path can hold it. */
 type ParentState =
   | { readonly kind: 'directory' }
-  /** These directories above it are not there, the topmost first. */
-  | { readonly kind: 'missing'; readonly ancestors: readonly RelPath[] }
+  /** Directories above it are not there; this is the topmost of them. */
+  | { readonly kind: 'missing'; readonly first: RelPath }
   /** Something that is no directory stands in the way. */
   | { readonly kind: 'blocked'; readonly by: RelPath };
 
@@ -111,8 +111,8 @@ export function planRewind(request: PlanRequest): Plan {
     }
     verdicts.set(change.path, verdict);
   }
-  keepFullDirectories(verdicts, request);
   requireParents(verdicts, request);
+  keepFullDirectories(verdicts, request);
   const changes: PlannedChange[] = [];
   const settled: Outcome[] = [];
   for (const path of [...verdicts.keys()].sort(comparePaths)) {
@@ -121,22 +121,6 @@ export function planRewind(request: PlanRequest): Plan {
     else if (verdict !== undefined) settled.push({ path, ...verdict.outcome });
   }
   return { changes, settled, gitLeftAlone };
-}
-
-/**
- * Chooses the changes that a rewind of some paths is about: those paths, all below them, and the
- * directories above them that must be made again first.
- */
-export function selectPaths(
-  squashed: readonly SquashedChange[],
-  wanted: readonly RelPath[],
-): SquashedChange[] {
-  if (wanted.length === 0) return [...squashed];
-  return squashed.filter(({ path, before, after }) => {
-    if (wanted.some((want) => isWithin(path, want))) return true;
-    if (!wanted.some((want) => isWithin(want, path))) return false;
-    return isDirectory(before) && !isDirectory(after);
-  });
 }
 
 /** Says how a planned change reads once it is done. */
@@ -167,7 +151,7 @@ function judge(change: SquashedChange, request: PlanRequest): Verdict {
   if (after.kind === 'skipped' && (after.why === 'left-out' || isDirectory(now))) {
     return settle('skipped', after.reason);
   }
-  const asLeft = after.kind === 'skipped' ? hasStamp(after, disk.stamp) : sameImage(now, after);
+  const asLeft = after.kind === 'skipped' ? isAsSkipped(after, disk.stamp) : sameImage(now, after);
   // What cannot be read can be captured only where it is known to be ours: see `capture-from.ts`.
   if (now.kind === 'skipped' && !asLeft) return settle('failed', now.reason);
   const other = request.contested.get(path);
@@ -215,12 +199,50 @@ function since(now: Image, after: Image): string {
   return 'it was changed after the turn';
 }
 
-/** A directory can go only if all that is in it goes: from the deepest up. */
+/** A path can be made only in a directory that stands or is made: from the root down. */
+function requireParents(verdicts: Map<RelPath, Verdict>, request: PlanRequest): void {
+  for (const path of [...verdicts.keys()].sort(comparePaths)) {
+    const verdict = verdicts.get(path);
+    if (verdict?.kind !== 'act' || verdict.change.to.kind === 'absent' || path === '') continue;
+    const parent = verdicts.get(parentOf(path));
+    if (parent?.kind === 'act' && isDirectory(parent.change.to)) continue;
+    const state = request.disk.get(path)?.parent ?? { kind: 'directory' };
+    if (state.kind === 'directory') continue;
+    const missing = state.kind === 'missing' ? directoriesBetween(state.first, path) : [];
+    const by = state.kind === 'blocked' ? state.by : firstTaken(verdicts, missing);
+    if (by !== 'none') {
+      verdicts.set(path, settle('conflict', `${printable(by)} is no directory any more`));
+    } else if (state.kind === 'missing' && request.force) {
+      addMissing(verdicts, missing, verdict.change.to);
+    } else {
+      verdicts.set(path, settle('conflict', 'its directory was deleted after the turn'));
+    }
+  }
+}
+
+/** Finds a missing directory in whose place something else is put back. */
+function firstTaken(
+  verdicts: ReadonlyMap<RelPath, Verdict>,
+  ancestors: readonly RelPath[],
+): RelPath | 'none' {
+  const taken = ancestors.find((path) => {
+    const verdict = verdicts.get(path);
+    return verdict?.kind === 'act' && !isDirectory(verdict.change.to);
+  });
+  return taken ?? 'none';
+}
+
+/**
+ * A directory can go only if all that is in it goes and nothing is put back into it: from the deepest
+ * up.
+ */
 function keepFullDirectories(verdicts: Map<RelPath, Verdict>, { disk }: PlanRequest): void {
+  const needed = new Set<RelPath>();
   for (const path of [...verdicts.keys()].sort(comparePaths).reverse()) {
     const verdict = verdicts.get(path);
     if (verdict?.kind !== 'act') continue;
     const { from, to } = verdict.change;
+    if (to.kind !== 'absent') needed.add(parentOf(path));
     if (!isDirectory(from) || isDirectory(to)) continue;
     const entries = disk.get(path)?.entries ?? 'unknown';
     if (entries === 'unknown') {
@@ -231,31 +253,12 @@ function keepFullDirectories(verdicts: Map<RelPath, Verdict>, { disk }: PlanRequ
       const entry = verdicts.get(joinPath(path, name));
       return entry?.kind !== 'act' || entry.change.to.kind !== 'absent';
     });
-    if (stays.length === 0) continue;
-    const more = stays.length === 1 ? '' : ` and ${stays.length - 1} more`;
-    const [first = ''] = stays;
-    verdicts.set(path, {
-      kind: 'settled',
-      outcome: { outcome: 'conflict', reason: `it is not empty: ${printable(first)}${more}` },
-    });
-  }
-}
-
-/** A path can be made only in a directory that stands or is made: from the root down. */
-function requireParents(verdicts: Map<RelPath, Verdict>, request: PlanRequest): void {
-  for (const path of [...verdicts.keys()].sort(comparePaths)) {
-    const verdict = verdicts.get(path);
-    if (verdict?.kind !== 'act' || verdict.change.to.kind === 'absent' || path === '') continue;
-    const parent = verdicts.get(parentOf(path));
-    if (parent?.kind === 'act' && isDirectory(parent.change.to)) continue;
-    const state = request.disk.get(path)?.parent ?? { kind: 'directory' };
-    if (state.kind === 'directory') continue;
-    if (state.kind === 'blocked') {
-      verdicts.set(path, settle('conflict', `${printable(state.by)} is no directory any more`));
-    } else if (request.force) {
-      addMissing(verdicts, state.ancestors, verdict.change.to);
-    } else {
-      verdicts.set(path, settle('conflict', 'its directory was deleted after the turn'));
+    if (stays.length > 0) {
+      const more = stays.length === 1 ? '' : ` and ${stays.length - 1} more`;
+      const [first = ''] = stays;
+      verdicts.set(path, settle('conflict', `it is not empty: ${printable(first)}${more}`));
+    } else if (needed.has(path)) {
+      verdicts.set(path, settle('conflict', 'something is put back into it'));
     }
   }
 }
@@ -278,6 +281,13 @@ function addMissing(
 function isRepositoryData({ path, before, after }: SquashedChange, now: Image = after): boolean {
   if (!isGitData(path)) return false;
   return nameOf(path) !== '.git' || [before, after, now].some(isDirectory);
+}
+
+/** Lists the directories from the topmost of them down to the one that holds a path. */
+function directoriesBetween(first: RelPath, path: RelPath): RelPath[] {
+  const found: RelPath[] = [];
+  for (let at = parentOf(path); at !== first && at !== ''; at = parentOf(at)) found.unshift(at);
+  return [first, ...found];
 }
 
 function isDirectory(image: Image): boolean {

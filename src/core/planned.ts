@@ -12,11 +12,6 @@ export function isMetadataOnly({ from, to }: PlannedChange): boolean {
   return sameBytes(from, to);
 }
 
-/** Reports whether a file, link or named pipe must be put into its place. */
-export function needsPlacing(change: PlannedChange): boolean {
-  return change.to.kind === 'content' && !isDirectory(change.to) && !isMetadataOnly(change);
-}
-
 /** Reports whether what stands must go first: a rename only replaces what is no directory. */
 export function needsRemoval({ from, to }: PlannedChange): boolean {
   if (from.kind === 'absent') return false;

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { Change } from './change.js';
 import { encodeBytes, HashSchema, ImageSchema, imageToJson, PathSchema } from './image-codec.js';
+import { PrunedSchema } from './pruned-record.js';
 import { RepositoryNoteSchema, repositoriesToJson } from './repository-note.js';
 import { TURN_ID } from './turn-id.js';
 
@@ -101,6 +102,8 @@ const RewindSchema = v.object({
   undoes: v.array(StepId),
   /** Only some paths were asked for, so the turns stay as they are in the list. */
   partial: v.boolean(),
+  /** No conflict and no failure when it was planned: if not, the turns stay as they are in the list. */
+  whole: v.optional(v.boolean(), true),
   /** From what stood to what shall stand: the journal. */
   plan: ChangesRefSchema,
 });
@@ -116,7 +119,13 @@ const RewoundSchema = v.object({
   repositories: v.optional(v.array(RepositoryNoteSchema), []),
 });
 
-const RecordSchema = v.variant('type', [OpenSchema, CloseSchema, RewindSchema, RewoundSchema]);
+const RecordSchema = v.variant('type', [
+  OpenSchema,
+  CloseSchema,
+  RewindSchema,
+  RewoundSchema,
+  PrunedSchema,
+]);
 
 /** A line of the log. */
 export type LogRecord = v.InferOutput<typeof RecordSchema>;
@@ -164,6 +173,7 @@ function refToJson(ref: ChangesRef): unknown {
 function toJson(record: LogRecord): unknown {
   switch (record.type) {
     case 'open':
+    case 'pruned':
       return record;
     case 'close':
       return {

@@ -9,9 +9,6 @@ export type IntervalName = {
   readonly step: number;
 };
 
-/** What changed in one interval. */
-export type Interval = { readonly by: IntervalName; readonly changes: Iterable<Change> };
-
 /** Between two intervals somebody else changed a path: one left it so, the next found it so. */
 export type ForeignEdit = {
   readonly after: IntervalName;
@@ -35,16 +32,15 @@ export type Squash = ReadonlyMap<RelPath, SquashedChange>;
 export const EMPTY_SQUASH: Squash = new Map();
 
 /** Takes one interval's changes as a squash. */
-export function squashOf({ by, changes }: Interval): Squash {
+export function squashOf(changes: Iterable<Change>, by: IntervalName): Squash {
   const out = new Map<RelPath, SquashedChange>();
-  for (const { path, before, after } of changes) {
-    out.set(path, { path, before, after, first: by, last: by, foreign: NOBODY });
-  }
+  for (const change of changes) out.set(change.path, changeOf(change, by));
   return out;
 }
 
 /**
- * Composes two squashes, the older first: the oldest pre-image and the newest post-image win.
+ * Composes two squashes that follow one another, the older first: the oldest pre-image and the newest
+ * post-image win.
  *
  * Associative, with {@link EMPTY_SQUASH} as its neutral element. A change that was put back stays in
  * the result, for dropping it would lose what links the intervals; whoever prints drops it.
@@ -52,16 +48,52 @@ export function squashOf({ by, changes }: Interval): Squash {
 export function compose(older: Squash, newer: Squash): Squash {
   const out = new Map(older);
   for (const [path, change] of newer) {
-    const earlier = older.get(path);
-    out.set(path, earlier === undefined ? change : link(earlier, change));
+    const first = older.get(path);
+    out.set(path, first === undefined ? change : link(first, change));
   }
   return out;
 }
 
-/** Composes the changes of many intervals, oldest first. */
+/** What changed from one line of the log to another. */
+export type Interval = {
+  readonly by: IntervalName;
+  readonly opened: number;
+  readonly closed: number;
+  readonly changes: Iterable<Change>;
+  /**
+   * It only carries on what is there: an interval of a rewind adds no path of its own, and where it
+   * does not start from what was left, it is as if it had not been.
+   */
+  readonly carries: boolean;
+};
+
+/**
+ * Composes the changes of intervals, in the order in which they opened.
+ *
+ * Intervals that overlap share what happened in both, so neither finds a stranger in the other: the
+ * one that opened first has the pre-image, the one that closed last the post-image.
+ */
 export function squash(intervals: Iterable<Interval>): Squash {
-  let out = EMPTY_SQUASH;
-  for (const interval of intervals) out = compose(out, squashOf(interval));
+  const out = new Map<RelPath, SquashedChange>();
+  const closedAt = new Map<RelPath, number>();
+  for (const { by, opened, closed, changes, carries } of intervals) {
+    for (const change of changes) {
+      const { path } = change;
+      const first = out.get(path);
+      const until = closedAt.get(path) ?? 0;
+      if (carries) {
+        if (first === undefined || !sameImage(first.after, change.before)) continue;
+        out.set(path, { ...first, after: change.after, last: by });
+      } else if (first === undefined) {
+        out.set(path, changeOf(change, by));
+      } else if (opened > until) {
+        out.set(path, link(first, changeOf(change, by)));
+      } else if (closed > until) {
+        out.set(path, { ...first, after: change.after, last: by });
+      }
+      if (!carries) closedAt.set(path, Math.max(until, closed));
+    }
+  }
   return out;
 }
 
@@ -71,6 +103,10 @@ export function inPathOrder(squashed: Squash): SquashedChange[] {
 }
 
 const NOBODY: readonly ForeignEdit[] = [];
+
+function changeOf({ path, before, after }: Change, by: IntervalName): SquashedChange {
+  return { path, before, after, first: by, last: by, foreign: NOBODY };
+}
 
 function link(older: SquashedChange, newer: SquashedChange): SquashedChange {
   const { path, before, first } = older;

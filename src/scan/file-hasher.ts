@@ -19,6 +19,8 @@ export type MetFile = {
   readonly index: number;
   /** Its index in the baseline, -1 where it is new. */
   readonly previous: number;
+  /** Its stat key equals the baseline's. */
+  readonly sameKey: boolean;
   readonly stat: Stat;
   readonly device: Device;
   readonly path: NativePath;
@@ -50,7 +52,7 @@ export class FileHasher {
     const known = baseline !== 'none' && previous >= 0 && !baseline.has(previous, FLAG.skipped);
     const volatile = file.device.volatileInodes.has(file.stat.ino);
     const trust = decideTrust({
-      sameKey: known && this.#builder.sameKey(file.index, baseline, previous),
+      sameKey: known && file.sameKey,
       trusted: known && baseline.has(previous, FLAG.trusted),
       stampsTrusted: file.device.stampsTrusted,
       volatile,
@@ -67,6 +69,32 @@ export class FileHasher {
     if (volatile) syncFile(file.path);
     else if (this.#useEarly(file)) return;
     this.#read(file, volatile);
+  }
+
+  /**
+   * Reports whether a file whose stat key is known to stand can be taken over from the baseline as it
+   * is, and counts it then. All else is decided by {@link hash}.
+   */
+  mayTake({ index, previous, device }: Pick<MetFile, 'index' | 'previous' | 'device'>): boolean {
+    const { baseline, coverage, round } = this.#request;
+    if (baseline === 'none' || coverage.judgesFiles || isSpotCheck(index, round)) return false;
+    if (!device.stampsTrusted || !baseline.has(previous, FLAG.trusted)) return false;
+    if (baseline.has(previous, FLAG.skipped)) return false;
+    const { volatileInodes } = device;
+    if (volatileInodes.size > 0 && volatileInodes.has(baseline.key(previous, KEY.ino)))
+      return false;
+    const size = Number(baseline.key(previous, KEY.size));
+    const { maxFile } = coverage.rules;
+    if (maxFile > 0 && size > maxFile) return false;
+    this.files += 1;
+    this.bytes += size;
+    return true;
+  }
+
+  /** Takes back what {@link mayTake} has counted since. */
+  uncount({ files, bytes }: { readonly files: number; readonly bytes: number }): void {
+    this.files = files;
+    this.bytes = bytes;
   }
 
   #isTooLarge({ stat }: MetFile): boolean {

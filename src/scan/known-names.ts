@@ -13,7 +13,7 @@ export type MetDirectory = {
   readonly index: number;
   /** Its index in the baseline, -1 where it is new. */
   readonly previous: number;
-  readonly stat: Stat;
+  readonly stat: Pick<Stat, 'dev' | 'ino' | 'ctimeNs'>;
   readonly device: Device;
   /** Why it is left out although something below it may be included; `''` where it is covered. */
   readonly inherited: string;

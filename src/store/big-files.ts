@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { FileImage, Sha256, Skipped } from '../core/image.js';
 import { PERMISSIONS } from '../core/image.js';
 import { isErrno } from '../core/problem.js';
@@ -8,6 +8,7 @@ import { makePrivateDirectory, PRIVATE_FILE } from '../files/durable.js';
 import type { LargeKept } from '../files/large-kept.js';
 import type { NativePath } from '../files/native-path.js';
 import { isSparse, lstat, type Stat, sameStat } from '../files/stat.js';
+import { syncPlace } from '../files/sync.js';
 
 /**
  * Keeps files over the size limit at no cost in space: as a clone where the file system can, else by a
@@ -18,6 +19,8 @@ import { isSparse, lstat, type Stat, sameStat } from '../files/stat.js';
 export class BigFiles {
   readonly #directory: string;
   readonly #links: string;
+  /** What has new bytes or new names since the last {@link sync}. */
+  readonly #unsynced = new Set<string>();
 
   constructor(directory: string) {
     this.#directory = directory;
@@ -31,6 +34,14 @@ export class BigFiles {
   /** Names the file of a content, there or not. */
   path(sha256: Sha256): string {
     return join(this.#directory, sha256.slice(0, 2), sha256);
+  }
+
+  /** Lists the contents. */
+  contents(): Sha256[] {
+    return listNames(this.#directory)
+      .filter((name) => /^[0-9a-f]{2}$/.test(name))
+      .flatMap((name) => listNames(join(this.#directory, name)))
+      .filter((name) => /^[0-9a-f]{64}$/.test(name));
   }
 
   /** Keeps a file as well as this file system can; throws nothing that is only this file's trouble. */
@@ -67,6 +78,12 @@ export class BigFiles {
       link: '',
       sparse: isSparse(stat),
     };
+  }
+
+  /** Makes durable what was kept: to be called before anything names it. */
+  sync(): void {
+    for (const path of this.#unsynced) syncPlace(path);
+    this.#unsynced.clear();
   }
 
   /** Forgets the links of files that no scan names any more; `named` holds `device-inode`. */
@@ -106,6 +123,7 @@ export class BigFiles {
   #link(path: NativePath, stat: Stat): LargeKept {
     makePrivateDirectory(this.#links);
     const link = join(this.#links, `${stat.dev}-${stat.ino}`);
+    this.#unsynced.add(this.#links);
     try {
       fs.linkSync(path, link);
     } catch (error) {
@@ -132,6 +150,7 @@ export class BigFiles {
     if (fs.existsSync(target)) return;
     makePrivateDirectory(join(this.#directory, sha256.slice(0, 2)));
     bring(target);
+    for (const path of [target, dirname(target), this.#directory]) this.#unsynced.add(path);
   }
 }
 

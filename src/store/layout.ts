@@ -1,10 +1,12 @@
+import crypto from 'node:crypto';
 import fs from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import * as v from 'valibot';
+import { encodeBytes } from '../core/image-codec.js';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { STORE_VERSION } from '../core/records.js';
 import { type ByteString, fromText } from '../core/relpath.js';
-import { makePrivateDirectory, writeDurably } from '../files/durable.js';
+import { makePrivateDirectory, syncDirectory, writeDurably } from '../files/durable.js';
 
 /** Where everything of one workspace is kept. */
 export type StoreLayout = {
@@ -21,6 +23,8 @@ export type StoreLayout = {
   readonly control: string;
   readonly locks: string;
   readonly log: string;
+  /** What `verify --repair` has set aside. */
+  readonly damaged: string;
 };
 
 /** Opens the store in a directory; `none` where there is none yet. */
@@ -36,13 +40,13 @@ export function openStoreAt(directory: string): StoreLayout | 'none' {
       cause: error,
     });
   }
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), IdentitySchema), text);
-  if (!parsed.success) {
+  const identity = decodeIdentity(text);
+  if (identity === 'damaged') {
     throw new PreimageError('damaged', `The store's own description ${path} cannot be read.`, {
-      hint: 'Its history is in the files beside it; restore that file from a copy of the store.',
+      hint: 'All else is in the files beside it; write it anew with: preimage verify --repair',
     });
   }
-  const { version, root } = parsed.output;
+  const { version, root } = identity;
   if (version > STORE_VERSION) {
     throw new PreimageError(
       'newer-store',
@@ -50,34 +54,33 @@ export function openStoreAt(directory: string): StoreLayout | 'none' {
       { hint: 'Use the newer preimage that made it, or give another --store.' },
     );
   }
-  return layoutOf(directory, typeof root === 'string' ? fromText(root) : fromBase64(root.b64));
+  const layout = layoutOf(directory, root);
+  refuseLinks(layout);
+  return layout;
+}
+
+/** A store that leads elsewhere through a link was not made so: what is written stays in the store. */
+function refuseLinks(layout: StoreLayout): void {
+  for (const path of [...directoriesIn(layout), layout.log]) {
+    const stat = fs.lstatSync(path, { throwIfNoEntry: false });
+    const wanted = path === layout.log ? stat?.isFile() : stat?.isDirectory();
+    if (stat === undefined || wanted === true) continue;
+    const what = stat.isSymbolicLink() ? 'a link' : 'of another type';
+    throw new PreimageError('damaged', `The store's own ${path} was replaced: it is ${what}.`, {
+      hint: 'Nothing was touched. Put back what it was, or move the store aside to start anew.',
+    });
+  }
 }
 
 /** Makes the store of a workspace, or opens it if somebody was faster. */
 export function createStoreAt(directory: string, root: ByteString): StoreLayout {
   const layout = layoutOf(directory, root);
   try {
-    for (const path of [
-      directory,
-      layout.packs,
-      layout.manifests,
-      layout.details,
-      layout.control,
-      layout.locks,
-    ]) {
-      makePrivateDirectory(path);
-    }
+    for (const path of [directory, ...directoriesIn(layout)]) makePrivateDirectory(path);
     const known = openStoreAt(directory);
     if (known !== 'none') return known;
-    const encoded = Buffer.from(root, 'latin1');
-    const text = encoded.toString('utf8');
-    const lossy = !Buffer.from(text, 'utf8').equals(encoded);
-    const identity = {
-      version: STORE_VERSION,
-      root: lossy ? { b64: encoded.toString('base64') } : text,
-    };
-    const json = `${JSON.stringify(identity)}\n`;
-    writeDurably(join(directory, IDENTITY_FILE), [Buffer.from(json, 'utf8')]);
+    writeIdentity(directory, root);
+    syncDirectory(dirname(directory));
     return layout;
   } catch (error) {
     if (error instanceof PreimageError) throw error;
@@ -92,12 +95,57 @@ export function createStoreAt(directory: string, root: ByteString): StoreLayout 
   }
 }
 
-const IDENTITY_FILE = 'store.json';
+/** Writes the store's own description. */
+export function writeIdentity(directory: string, root: ByteString): void {
+  const identity = {
+    version: STORE_VERSION,
+    root: encodeBytes(root),
+    check: checkOf(STORE_VERSION, root),
+  };
+  const json = `${JSON.stringify(identity)}\n`;
+  writeDurably(join(directory, IDENTITY_FILE), [Buffer.from(json, 'utf8')]);
+}
 
-const IdentitySchema = v.object({
-  version: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  root: v.union([v.string(), v.object({ b64: v.pipe(v.string(), v.base64()) })]),
+/** The store's own description: its format and the workspace that it belongs to. */
+export const IDENTITY_FILE = 'store.json';
+
+const Version = v.pipe(v.number(), v.integer(), v.minValue(1));
+const Root = v.union([v.string(), v.object({ b64: v.pipe(v.string(), v.base64()) })]);
+
+const IdentitySchema = v.strictObject({
+  version: Version,
+  root: Root,
+  /** A store with the wrong root would put files where they do not belong: see {@link checkOf}. */
+  check: v.optional(v.string()),
 });
+
+function directoriesIn({ packs, manifests, details, control, locks }: StoreLayout): string[] {
+  return [packs, manifests, details, control, locks];
+}
+
+/** What a newer format must still have, to be told as one. */
+const NewerSchema = v.object({ version: Version, check: v.optional(v.string()) });
+
+type Identity = { readonly version: number; readonly root: ByteString };
+
+function decodeIdentity(text: string): Identity | 'damaged' {
+  const newer = v.safeParse(v.pipe(v.string(), v.parseJson(), NewerSchema), text);
+  if (!newer.success) return 'damaged';
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), IdentitySchema), text);
+  if (parsed.success) {
+    const { version, root: encoded, check } = parsed.output;
+    const root = typeof encoded === 'string' ? fromText(encoded) : fromBase64(encoded.b64);
+    if (check === undefined || check === checkOf(version, root)) return { version, root };
+    // A check that fits our own format: it is the number that is wrong.
+    if (version <= STORE_VERSION || check === checkOf(STORE_VERSION, root)) return 'damaged';
+  }
+  const { version } = newer.output;
+  return version > STORE_VERSION ? { version, root: '' } : 'damaged';
+}
+
+function checkOf(version: number, root: ByteString): string {
+  return crypto.hash('sha256', Buffer.from(`${version}\n${root}`, 'latin1'), 'hex');
+}
 
 function layoutOf(directory: string, root: ByteString): StoreLayout {
   return {
@@ -110,6 +158,7 @@ function layoutOf(directory: string, root: ByteString): StoreLayout {
     control: join(directory, 'control'),
     locks: join(directory, 'locks'),
     log: join(directory, 'log'),
+    damaged: join(directory, 'damaged'),
   };
 }
 

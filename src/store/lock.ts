@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { isErrno, PreimageError } from '../core/problem.js';
+import { errnoOf, isErrno, PreimageError } from '../core/problem.js';
 import { type ProcessIdentity, ProcessIdentitySchema } from '../core/records.js';
 import { PRIVATE_FILE } from '../files/durable.js';
 import { isAlive, ownIdentity } from '../files/process-identity.js';
@@ -19,34 +19,62 @@ const LONGEST_PAUSE_MS = 50;
  */
 export function withLock<T>(locks: string, name: string, run: () => T): T {
   const path = join(locks, name);
-  acquire(path);
+  const holder = acquire(path, WAIT_MS);
+  if (holder === 'acquired') return releasing(path, run);
+  const who = holder === 'unreadable' ? 'an unknown process' : `process ${holder.pid}`;
+  throw new PreimageError('busy', `${who} holds the workspace's history (${path}).`, {
+    hint: 'Wait until it has finished, then try again.',
+  });
+}
+
+/** Runs a function while holding a lock, or does not run it where somebody holds it. */
+export function withFreeLock<T>(locks: string, name: string, run: () => T): T | 'held' {
+  const path = join(locks, name);
+  return acquire(path, 0) === 'acquired' ? releasing(path, run) : 'held';
+}
+
+function releasing<T>(path: string, run: () => T): T {
   try {
     return run();
   } finally {
-    fs.rmSync(path, { force: true });
+    release(path);
   }
 }
 
-function acquire(path: string): void {
+/** A lock that cannot be removed dies with us: no reason to call what was done under it undone. */
+function release(path: string): void {
+  try {
+    fs.rmSync(path, { force: true });
+  } catch (error) {
+    if (errnoOf(error) === '') throw error;
+  }
+}
+
+function acquire(path: string, waitMs: number): 'acquired' | 'unreadable' | ProcessIdentity {
   const own = JSON.stringify(ownIdentity());
-  const deadline = Date.now() + WAIT_MS;
+  const deadline = Date.now() + waitMs;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    if (tryAcquire(path, own)) return;
+    if (tryAcquire(path, own)) return 'acquired';
     const holder = readHolder(path);
     if (holder === 'gone') continue;
-    if (holder !== 'unreadable' && !isAlive(holder)) {
-      breakLock(path, holder);
-      continue;
-    }
-    if (Date.now() > deadline) {
-      const who = holder === 'unreadable' ? 'an unknown process' : `process ${holder.pid}`;
-      throw new PreimageError('busy', `${who} holds the workspace's history (${path}).`, {
-        hint: 'Wait until it has finished, then try again.',
-      });
-    }
+    if (isDead(path, holder) && breakLock(path, own)) continue;
+    if (Date.now() >= deadline) return holder;
     Atomics.wait(PAUSE, 0, 0, pause);
   }
 }
+
+/**
+ * A lock is made whole in one step, so one that cannot be read is what a power cut has left of it, or,
+ * where there are no hard links, one that is being made just now.
+ */
+function isDead(path: string, holder: ProcessIdentity | 'unreadable'): boolean {
+  if (holder !== 'unreadable') return !isAlive(holder);
+  const stat = fs.statSync(path, { throwIfNoEntry: false });
+  return stat !== undefined && Date.now() - stat.mtimeMs > UNREADABLE_MS;
+}
+
+/** How old a lock that cannot be read must be to be taken for dead. */
+const UNREADABLE_MS = 60_000;
 
 const PAUSE = new Int32Array(new SharedArrayBuffer(4));
 
@@ -56,7 +84,7 @@ const PAUSE = new Int32Array(new SharedArrayBuffer(4));
  */
 function tryAcquire(path: string, own: string): boolean {
   const draft = `${path}.${process.pid}`;
-  fs.writeFileSync(draft, own, { mode: PRIVATE_FILE });
+  writeNew(draft, own);
   try {
     fs.linkSync(draft, path);
     return true;
@@ -68,6 +96,12 @@ function tryAcquire(path: string, own: string): boolean {
   } finally {
     fs.rmSync(draft, { force: true });
   }
+}
+
+/** What stands there is of a process with this pid that was killed, or not ours at all. */
+function writeNew(path: string, text: string): void {
+  fs.rmSync(path, { force: true });
+  fs.writeFileSync(path, text, { mode: PRIVATE_FILE, flag: 'wx' });
 }
 
 function tryCreate(path: string, own: string): boolean {
@@ -93,31 +127,26 @@ function readHolder(path: string): ProcessIdentity | 'gone' | 'unreadable' {
 }
 
 /**
- * Removes a dead holder's lock.
+ * Removes a dead holder's lock; false where somebody else is doing that just now.
  *
- * RACE: two processes may find the same dead lock; the second could remove the first one's new lock.
- * So the lock is renamed away first and looked at again: if it is not the dead one, it is put back.
+ * Two processes may find the same dead lock, and the second must not remove the new lock of the first.
+ * So only one at a time breaks, and looks again before it does.
+ *
+ * RACE: if that one is killed in between, its own lock is broken without such care; worst case two
+ * processes hold the lock at once, after a kill within these few calls and a race for what it left.
  */
-function breakLock(path: string, dead: ProcessIdentity): void {
-  const aside = `${path}.${process.pid}.dead`;
+function breakLock(path: string, own: string): boolean {
+  const breaking = `${path}.breaking`;
+  if (!tryAcquire(breaking, own)) {
+    const breaker = readHolder(breaking);
+    if (breaker !== 'gone' && isDead(breaking, breaker)) fs.rmSync(breaking, { force: true });
+    return false;
+  }
   try {
-    fs.renameSync(path, aside);
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return;
-    throw error;
+    const holder = readHolder(path);
+    if (holder !== 'gone' && isDead(path, holder)) fs.rmSync(path, { force: true });
+    return true;
+  } finally {
+    fs.rmSync(breaking, { force: true });
   }
-  const found = readHolder(aside);
-  const isDead =
-    typeof found !== 'string' &&
-    found.pid === dead.pid &&
-    found.start === dead.start &&
-    found.boot === dead.boot;
-  if (!isDead) {
-    try {
-      fs.linkSync(aside, path);
-    } catch (error) {
-      if (!isErrno(error, 'EEXIST')) throw error;
-    }
-  }
-  fs.rmSync(aside, { force: true });
 }

@@ -1,11 +1,12 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
+import { join } from 'node:path';
 import type { Sha256 } from '../core/image.js';
 import { isErrno, PreimageError } from '../core/problem.js';
 import { BigFiles } from './big-files.js';
 import { CODEC, HEADER_BYTES, readHeader } from './pack-format.js';
-import { loadPackIndex, type PackIndex } from './pack-index.js';
-import { listPacks, packPath } from './pack-writer.js';
+import { isSealed, loadPackIndex, type PackIndex } from './pack-index.js';
+import { listPacks, packPath, trashOf } from './pack-writer.js';
 
 /** Reads contents from all packs of a store. Each read is checked against its hash. */
 export class Packs {
@@ -13,6 +14,7 @@ export class Packs {
   readonly #big: BigFiles | undefined;
   readonly #piece = Buffer.allocUnsafeSlow(SMALL_BYTES);
   readonly #open = new Map<number, { readonly fd: number; readonly index: PackIndex }>();
+  readonly #vouched = new Set<number>();
   #listed = false;
 
   /** `big` is where files over the size limit are kept. */
@@ -25,6 +27,35 @@ export class Packs {
   has(sha256: Sha256): boolean {
     if (!this.#listed) this.refresh();
     return this.#find(sha256) !== 'missing' || this.#big?.has(sha256) === true;
+  }
+
+  /**
+   * Reports whether a content will stay: whoever finds it need not store it again.
+   *
+   * A pack without an index may have a live writer that has not made it durable yet and removes it
+   * when its own work fails, so what is in it is not relied on unless somebody has vouched for it.
+   */
+  holds(sha256: Sha256): boolean {
+    if (!this.#listed) this.refresh();
+    for (const [number, { index }] of this.#open) {
+      if ((index.sealed || this.#vouched.has(number)) && index.find(sha256) >= 0) return true;
+    }
+    return this.#big?.has(sha256) === true;
+  }
+
+  /** Relies on packs whose writers have not ended, and that were made durable all the same. */
+  vouch(numbers: Iterable<number>): void {
+    for (const number of numbers) this.#vouched.add(number);
+    this.close();
+    this.refresh();
+  }
+
+  /** Gives the numbers of the packs that {@link holds} relies on. */
+  reliedOn(): number[] {
+    if (!this.#listed) this.refresh();
+    return [...this.#open].flatMap(([number, { index }]) =>
+      index.sealed || this.#vouched.has(number) ? [number] : [],
+    );
   }
 
   /** Gives the numbers of the packs. */
@@ -70,7 +101,12 @@ export class Packs {
   refresh(): void {
     this.#listed = true;
     for (const number of listPacks(this.#directory)) {
-      if (this.#open.has(number)) continue;
+      const known = this.#open.get(number);
+      if (known !== undefined) {
+        if (known.index.sealed || !isSealed(this.#directory, number)) continue;
+        fs.closeSync(known.fd);
+        this.#open.delete(number);
+      }
       try {
         const fd = fs.openSync(packPath(this.#directory, number), 'r');
         this.#open.set(number, { fd, index: loadPackIndex(this.#directory, number, fd) });
@@ -104,12 +140,38 @@ export class Packs {
       };
       return { fd, start: 0, length: fs.fstatSync(fd).size, close };
     }
-    const { fd, offset } = this.#place(sha256);
+    const place = this.#place(sha256);
+    if (place === 'missing') return this.#sourceInTrash(sha256);
+    const { fd, offset } = place;
     const { rawLength } = this.#header(fd, offset, sha256);
     return { fd, start: offset + HEADER_BYTES, length: rawLength, close: () => {} };
   }
 
-  #place(sha256: Sha256): { readonly fd: number; readonly offset: number } {
+  /** A prune may have retired what somebody was about to name: it is still there for an hour. */
+  #sourceInTrash(sha256: Sha256): Source {
+    const trash = trashOf(this.#directory);
+    if (!fs.existsSync(trash)) throw damaged(sha256, 'it is in no pack');
+    const file = join(trash, sha256);
+    if (fs.existsSync(file)) {
+      const fd = fs.openSync(file, 'r');
+      const close = (): void => {
+        fs.closeSync(fd);
+      };
+      return { fd, start: 0, length: fs.fstatSync(fd).size, close };
+    }
+    const packs = new Packs(trash);
+    try {
+      const close = (): void => {
+        packs.close();
+      };
+      return { ...packs.#source(sha256), close };
+    } catch (error) {
+      packs.close();
+      throw error;
+    }
+  }
+
+  #place(sha256: Sha256): { readonly fd: number; readonly offset: number } | 'missing' {
     if (!this.#listed) this.refresh();
     let place = this.#find(sha256);
     if (place === 'missing') {
@@ -118,7 +180,6 @@ export class Packs {
       this.refresh();
       place = this.#find(sha256);
     }
-    if (place === 'missing') throw damaged(sha256, 'it is in no pack');
     return place;
   }
 

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import * as v from 'valibot';
 import { isErrno } from '../core/problem.js';
-import { PRIVATE_FILE, writeAll } from '../files/durable.js';
+import { OPEN, PRIVATE_FILE, writeAll } from '../files/durable.js';
 
 /** A file of JSON lines that one process appends to while others read it: whole lines only. */
 export class SpoolWriter {
@@ -9,7 +9,7 @@ export class SpoolWriter {
 
   /** Throws where the directory is gone: then nobody reads it any more. */
   constructor(path: string) {
-    this.#fd = fs.openSync(path, 'a', PRIVATE_FILE);
+    this.#fd = fs.openSync(path, OPEN.append, PRIVATE_FILE);
   }
 
   append(lines: readonly unknown[]): void {

@@ -39,7 +39,7 @@ export class EarlyHasher {
     this.#layout = options.layout;
     this.#coverage = options.coverage;
     this.#spool = new SpoolWriter(options.control.early);
-    this.#writer = new PackWriter(options.layout.packs, (sha256) => packs.has(sha256));
+    this.#writer = new PackWriter(options.layout.packs, (sha256) => packs.holds(sha256));
     this.#tree = openTree(options.layout.root);
   }
 

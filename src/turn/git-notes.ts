@@ -7,7 +7,6 @@ import type { Manifest } from '../core/manifest.js';
 import { isDirectory } from '../core/planned.js';
 import { isWithin, type RelPath } from '../core/relpath.js';
 import type { RepositoryNote } from '../core/repository-note.js';
-import type { Interval } from '../core/squash.js';
 import type { Packs } from '../store/packs.js';
 import { type GitPrint, printInManifest } from './git-print.js';
 import { storedBytes } from './stored-bytes.js';
@@ -63,13 +62,16 @@ export function notesOf({ end }: Step): readonly RepositoryNote[] {
 export function isUntouched(
   directory: RelPath,
   now: GitPrint,
-  steps: Iterable<{ readonly step: Step; readonly interval: Interval }>,
+  steps: {
+    readonly since: readonly Step[];
+    readonly changesOf: (step: Step) => readonly Change[];
+  },
 ): boolean {
   let left: GitPrint | 'unknown' = 'unknown';
-  for (const { step, interval } of steps) {
+  for (const step of steps.since) {
     const note = notesOf(step).find(({ path }) => path === directory);
     if (note === undefined) {
-      if (gitDirectoriesIn(interval.changes).includes(directory)) return false;
+      if (gitDirectoriesIn(steps.changesOf(step)).includes(directory)) return false;
       continue;
     }
     if (left !== 'unknown' && note.opened !== left) return false;

@@ -1,10 +1,12 @@
+import type { Change } from '../core/change.js';
 import { gitDirectoryOf, isGitIndex, isGitObject } from '../core/git/paths.js';
 import type { Step } from '../core/history.js';
 import { type Image, sameImage } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
 import type { DiskState } from '../core/plan.js';
 import { joinPath, type RelPath } from '../core/relpath.js';
-import type { Interval, SquashedChange } from '../core/squash.js';
+import type { RepositoryNote } from '../core/repository-note.js';
+import type { SquashedChange } from '../core/squash.js';
 import { type KnownFile, lookAt } from '../files/look.js';
 import type { Tree } from '../files/tree.js';
 import { gitDirectoriesIn, isUntouched } from './git-notes.js';
@@ -29,7 +31,9 @@ export const NO_GIT_USE: GitUse = { inUse: new Map(), prints: new Map() };
 export function findGitUse(
   changes: readonly SquashedChange[],
   seen: {
-    readonly steps: readonly { readonly step: Step; readonly interval: Interval }[];
+    /** All steps from the first undone one on. */
+    readonly since: readonly Step[];
+    readonly changesOf: (step: Step) => readonly Change[];
     readonly disk: ReadonlyMap<RelPath, DiskState>;
     readonly seenAs: ReadonlyMap<RelPath, Image>;
     readonly tree: Tree;
@@ -44,7 +48,7 @@ export function findGitUse(
     prints.set(directory, print);
     const within = changes.filter(({ path }) => gitDirectoryOf(path) === directory);
     if (!within.some(({ path, before }) => before.kind === 'absent' && isGitObject(path))) continue;
-    if (!isUntouched(directory, print, seen.steps) || isStaged(directory, within)) {
+    if (!isUntouched(directory, print, seen) || isStaged(directory, within)) {
       const head = joinPath(directory, 'HEAD');
       const isMade = within.some(({ path, before }) => path === head && before.kind === 'absent');
       inUse.set(directory, isMade ? 'all' : 'objects');
@@ -65,4 +69,13 @@ export function findGitUse(
     if (baseline === 'none') return true;
     return !sameImage(lookAt(seen.tree, own, seen.known).image, baseline.imageAt(own));
   }
+}
+
+/** Notes how each `.git` stood before a rewind and stands after it, for whoever undoes that. */
+export function noteGitUse({ prints }: GitUse, tree: Tree, known: KnownFile): RepositoryNote[] {
+  if (prints.size === 0) return [];
+  tree.reset();
+  return [...prints].map(([path, opened]) => {
+    return { path, opened, closed: printOnDisk(tree, path, known), beside: [] };
+  });
 }

@@ -3,7 +3,7 @@ import { betweenWords } from '../core/foreign-words.js';
 import { type FileImage, type Image, type Sha256, sameImage } from '../core/image.js';
 import { mergeOut, type Stretch, type TextFile } from '../core/merge-file.js';
 import { MAX_MERGE_BYTES } from '../core/merge-text.js';
-import type { DiskState, Merged } from '../core/plan.js';
+import type { DiskState, Merged, Outcome } from '../core/plan.js';
 import { isGitData, type RelPath } from '../core/relpath.js';
 import type { SquashedChange } from '../core/squash.js';
 import type { Tree } from '../files/tree.js';
@@ -43,6 +43,20 @@ export function mergeLater(
     }
   }
   return { merged, bytes };
+}
+
+/** Says of what was put back merged that it was. */
+export function tellMerged(
+  outcomes: readonly Outcome[],
+  merged: ReadonlyMap<RelPath, Merged>,
+): Outcome[] {
+  return outcomes.map((outcome) => {
+    const merge = merged.get(outcome.path);
+    const isTold = outcome.outcome === 'restored' && merge?.kind === 'clean';
+    if (!isTold) return outcome;
+    const note = outcome.reason === '' ? '' : `; ${outcome.reason}`;
+    return { ...outcome, reason: `${merge.words}${note}` };
+  });
 }
 
 function isEdited({ before, after, foreign }: SquashedChange, now: Image): boolean {

@@ -1,11 +1,12 @@
+import type { Change } from '../core/change.js';
 import type { Step } from '../core/history.js';
 import type { FileImage } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
-import type { Outcome, Plan, PlannedChange } from '../core/plan.js';
-import { planRewind, selectPaths } from '../core/plan.js';
+import { type Outcome, type Plan, type PlannedChange, planRewind } from '../core/plan.js';
 import type { RewindRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
-import { type Interval, inPathOrder, type SquashedChange, squash } from '../core/squash.js';
+import { selectPaths } from '../core/select-paths.js';
+import type { SquashedChange } from '../core/squash.js';
 import { lookAt } from '../files/look.js';
 import type { Tree } from '../files/tree.js';
 import type { PackWriter } from '../store/pack-writer.js';
@@ -31,8 +32,9 @@ export type RewindOptions = {
 
 /** What a rewind or a redo has to do. */
 export type RewindJob = {
-  /** What is undone, oldest first. */
-  readonly steps: readonly { readonly step: Step; readonly interval: Interval }[];
+  readonly squashed: readonly SquashedChange[];
+  /** All steps from the first of those on, undone or not. */
+  readonly since: readonly Step[];
   readonly contested: ReadonlyMap<RelPath, string>;
   readonly record: Pick<RewindRecord, 'kind' | 'turn' | 'turns' | 'undoes'>;
   readonly options: RewindOptions;
@@ -41,22 +43,12 @@ export type RewindJob = {
 /** A plan with what it needs beside the history. */
 export type ReadyPlan = Plan & { readonly merges: LaterMerges; readonly gitUse: GitUse };
 
-/** Composes what is undone, those paths of it that are asked for. */
-export function changesOfJob({ steps, options }: RewindJob): SquashedChange[] {
-  const squashed = squash(steps.map(({ interval }) => interval));
-  return selectPaths(inPathOrder(squashed), options.paths);
-}
-
 /** Looks at every path that was changed, and plans. */
-export function planFromDisk(
-  workspace: Workspace,
-  tree: Tree,
-  seen: { readonly job: RewindJob; readonly selected: readonly SquashedChange[] },
-): ReadyPlan {
-  const { job, selected } = seen;
-  const { contested, options } = job;
+export function planFromDisk(workspace: Workspace, tree: Tree, job: RewindJob): ReadyPlan {
+  const { contested, options, since } = job;
   const { force, git } = options;
   const { packs } = workspace;
+  const selected = selectPaths(job.squashed, options.paths);
   const known = trustedHashes(workspace);
   const disk = new Map(selected.map(({ path }) => [path, lookAt(tree, path, known)] as const));
   const none = { squashed: selected, seenAs: new Map() };
@@ -67,8 +59,9 @@ export function planFromDisk(
     const newest = workspace.baseline(workspace.readLog());
     return newest === 'none' ? 'none' : newest.manifest;
   };
-  const sources = { steps: job.steps, disk, seenAs, tree, known, baseline };
-  const gitUse = git ? findGitUse(squashed, sources) : NO_GIT_USE;
+  const changesOf = (step: Step): readonly Change[] => workspace.changes(step);
+  const seen = { since, changesOf, disk, seenAs, tree, known, baseline };
+  const gitUse = git ? findGitUse(squashed, seen) : NO_GIT_USE;
   const { merged } = merges;
   const { inUse } = gitUse;
   const plan = planRewind({ squashed, disk, contested, seenAs, merged, inUse, force, git });
@@ -82,7 +75,7 @@ export function planFromDisk(
 export function lookAgain(
   workspace: Workspace,
   tree: Tree,
-  seen: { job: RewindJob; selected: readonly SquashedChange[]; plan: Plan },
+  seen: { job: RewindJob; plan: Plan },
 ): Plan {
   const { job, plan } = seen;
   const failed = new Set(
@@ -90,8 +83,8 @@ export function lookAgain(
   );
   if (failed.size === 0) return plan;
   tree.reset();
-  const selected = seen.selected.filter(({ path }) => failed.has(path));
-  const again = planFromDisk(workspace, tree, { job, selected });
+  const squashed = job.squashed.filter(({ path }) => failed.has(path));
+  const again = planFromDisk(workspace, tree, { ...job, squashed });
   const settled = plan.settled.filter(({ path }) => !failed.has(path));
   const left = again.changes.map(({ path }) => ({
     path,
@@ -111,11 +104,11 @@ export function prepareRewind(
 ): { readonly changes: PlannedChange[]; readonly refused: Outcome[] } {
   const changes: PlannedChange[] = [];
   const refused: Outcome[] = [];
-  const bytesOf = ({ sha256 }: FileImage): Uint8Array | undefined =>
+  const mergedInto = ({ sha256 }: FileImage): Uint8Array | undefined =>
     job.plan.merges.bytes.get(sha256);
   for (const change of job.plan.changes) {
     const { path, to } = change;
-    const merged = to.kind === 'content' && to.type === 'file' ? bytesOf(to) : undefined;
+    const merged = to.kind === 'content' && to.type === 'file' ? mergedInto(to) : undefined;
     if (merged !== undefined) {
       job.writer.add(merged);
     } else if (to.kind === 'content' && to.type === 'file' && !workspace.packs.has(to.sha256)) {

@@ -18,7 +18,7 @@ import { findTurn } from './choose-turn.js';
 import { notesOf } from './git-notes.js';
 import { storedBytes } from './stored-bytes.js';
 import { decodeEvents } from './timeline-events.js';
-import type { Workspace } from './workspace.js';
+import { intervalOf, type Workspace } from './workspace.js';
 
 export type { WatchEvent } from '../watch/watcher.js';
 
@@ -70,7 +70,7 @@ export function listTurns(workspace: Workspace): TurnSummary[] {
 export function showTurn(workspace: Workspace, id: string): TurnReport {
   const { history } = workspace.readLog();
   const turn = findTurn(workspace, history, id);
-  const squashed = squash(turn.steps.map((step) => workspace.interval(step)));
+  const squashed = squash(turn.steps.map((step) => intervalOf(workspace, step)));
   const files = visible(squashed);
   const overlaps = new Set(overlapping(history, turn).map((step) => step.open.turn));
   return {
@@ -117,7 +117,7 @@ export function turnTimeline(workspace: Workspace, id: string): Timeline {
 
 /** Gives a turn's checkpoint: the squash of its steps, without what came out as it was. */
 function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
-  return visible(squash(turn.steps.map((step) => workspace.interval(step))));
+  return visible(squash(turn.steps.map((step) => intervalOf(workspace, step))));
 }
 
 function visible(squashed: Squash): SquashedChange[] {

@@ -1,38 +1,42 @@
-import { type History, openSteps, undoSet } from '../core/history.js';
-import type { Manifest } from '../core/manifest.js';
+import type { Change } from '../core/change.js';
 import {
-  type Merged,
-  type Outcome,
-  outcomeOf,
-  type Plan,
-  type PlannedChange,
-} from '../core/plan.js';
+  type History,
+  nameOfStep,
+  openedAt,
+  openSteps,
+  type Step,
+  undoSet,
+} from '../core/history.js';
+import type { Manifest } from '../core/manifest.js';
+import { type Outcome, outcomeOf, type Plan, type PlannedChange } from '../core/plan.js';
 import { isLoan } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
-import type { RepositoryNote } from '../core/repository-note.js';
+import { compose, EMPTY_SQUASH, inPathOrder, squash, squashOf } from '../core/squash.js';
 import { ownIdentity } from '../files/process-identity.js';
-import { openTree, type Tree } from '../files/tree.js';
+import { openTree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
 import { chooseTurn } from './choose-turn.js';
-import { printOnDisk } from './git-print.js';
-import type { GitUse } from './git-use.js';
+import { makeControl, removeControl } from './control.js';
+import { noteGitUse } from './git-use.js';
+import { orGiveUp } from './given-up.js';
+import { tellMerged } from './merge-later.js';
 import {
-  changesOfJob,
   lookAgain,
   planFromDisk,
   prepareRewind,
   type RewindJob,
   type RewindOptions,
 } from './prepare-rewind.js';
-import { appliedChanges, finish, isSettled } from './record-rewind.js';
+import { finish, isSettled, realChanges } from './record-rewind.js';
 import { recover } from './recover.js';
 import { findSurvivors } from './survivors.js';
+import { saying } from './system-trouble.js';
 import { trustedHashes } from './trusted-hashes.js';
-import { type LogState, nextStepId, type Workspace } from './workspace.js';
+import { intervalOf, type LogState, nextStepId, type Workspace } from './workspace.js';
 
 /** What came of a rewind or a redo; with `dryRun` what would. */
 export type RewindResult = {
@@ -48,7 +52,22 @@ export type RewindResult = {
 };
 
 /** Puts the workspace, or some paths of it, back to how it was when a turn opened. */
-export async function rewind(
+export function rewind(
+  workspace: Workspace,
+  turn: string | 'newest',
+  options: RewindOptions,
+): Promise<RewindResult> {
+  return saying('rewind', UNTOUCHED, () => rewindTurn(workspace, turn, options));
+}
+
+/** Takes the last rewind back that no redo has taken back yet. */
+export function redo(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
+  return saying('redo', UNTOUCHED, () => redoLast(workspace, options));
+}
+
+const UNTOUCHED = 'Nothing was changed; try again.';
+
+async function rewindTurn(
   workspace: Workspace,
   turn: string | 'newest',
   options: RewindOptions,
@@ -62,8 +81,12 @@ export async function rewind(
   for (const step of undo.concurrent) {
     for (const { path } of workspace.changes(step)) contested.set(path, step.open.turn);
   }
+  const intervals = [...undo.steps, ...undo.rewinds]
+    .sort((a, b) => a.opened - b.opened)
+    .map((step) => intervalOf(workspace, step));
   return carryOut(workspace, state, {
-    steps: undo.steps.map((step) => ({ step, interval: workspace.interval(step) })),
+    squashed: inPathOrder(squash(intervals)),
+    since: stepsSince(state.history, openedAt(undo.steps)),
     contested,
     record: {
       kind: 'rewind',
@@ -75,8 +98,7 @@ export async function rewind(
   });
 }
 
-/** Takes the last rewind back that no redo has taken back yet. */
-export async function redo(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
+async function redoLast(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
   await recover(workspace);
   const state = workspace.readLog();
   refuseWhileOpen(state.history);
@@ -86,8 +108,17 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
       hint: 'See the turns with: preimage list',
     });
   }
+  // What an earlier try has left half done is known by what it recorded.
+  const tries = state.history.steps.filter(
+    ({ kind, open }) => kind === 'rewind' && open.kind === 'redo' && open.undoes.includes(last.id),
+  );
   return carryOut(workspace, state, {
-    steps: [{ step: last, interval: workspace.interval(last) }],
+    squashed: inPathOrder(
+      [last, ...tries]
+        .map((step) => squashOf(workspace.changes(step), nameOfStep(step)))
+        .reduce(compose, EMPTY_SQUASH),
+    ),
+    since: stepsSince(state.history, last.opened),
     contested: new Map(),
     record: {
       kind: 'redo',
@@ -100,14 +131,25 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
   });
 }
 
-/** Plans, captures what is about to go, journals, applies, records. */
+/** Carries a rewind out under a lease: what it relies on in the store is not deleted meanwhile. */
 function carryOut(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
+  if (job.options.dryRun) return planAndApply(workspace, state, job);
+  const lease = makeControl(workspace.layout);
+  try {
+    workspace.renew();
+    return planAndApply(workspace, state, job);
+  } finally {
+    removeControl(lease);
+  }
+}
+
+/** Plans, captures what is about to go, journals, applies, records. */
+function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
   const { options, record } = job;
   const tree = openTree(workspace.root);
-  const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.has(sha256));
+  const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.holds(sha256));
   try {
-    const selected = changesOfJob(job);
-    const plan = planFromDisk(workspace, tree, { job, selected });
+    const plan = planFromDisk(workspace, tree, job);
     const { merged } = plan.merges;
     if (options.dryRun) {
       return resultOf(record, plan, tellMerged(plan.changes.map(outcomeOf), merged));
@@ -122,26 +164,35 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
       if (!isSettled(result.outcomes)) return result;
     }
     const partial = options.paths.length > 0;
-    const step = journal(workspace, state, { record, partial, changes: ready.changes });
-    const applied = applyPlan(ready.changes, {
-      tree,
-      packs: workspace.packs,
-      step,
-      survivors: findSurvivors(tree, ready.changes, baselineOf(workspace, state)),
-      onProgress: options.onProgress,
-    });
-    const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
-    const done = told.map(({ outcome }) => outcome);
-    const outcomes = [...ready.refused, ...tellMerged(done, merged)];
-    const result = resultOf(record, lookAgain(workspace, tree, { job, selected, plan }), outcomes);
-    finish(workspace, {
-      step,
-      recovered: false,
-      complete: isSettled(result.outcomes),
-      changes: appliedChanges(ready.changes, applied),
-      repositories: repositoriesNow(workspace, tree, plan.gitUse),
-    });
-    return result;
+    const whole = isSettled([...plan.settled, ...ready.refused]);
+    const planned = ready.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
+    const survivors = findSurvivors(tree, ready.changes, baselineOf(workspace, state));
+    const step = journal(workspace, state, { record, partial, whole, planned });
+    const finishing = `finish the ${record.kind} of turn ${record.turn}`;
+    const end = (): RewindResult => {
+      const applied = applyPlan(ready.changes, {
+        tree,
+        packs: workspace.packs,
+        step,
+        survivors,
+        resumed: false,
+        onProgress: options.onProgress,
+      });
+      const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
+      const done = told.map(({ outcome }) => outcome);
+      const outcomes = [...ready.refused, ...tellMerged(done, merged)];
+      const result = resultOf(record, lookAgain(workspace, tree, { job, plan }), outcomes);
+      const now = new Map(applied.map((each) => [each.outcome.path, each.now] as const));
+      finish(workspace, {
+        step,
+        recovered: false,
+        complete: isSettled(result.outcomes),
+        changes: realChanges(planned, now),
+        repositories: noteGitUse(plan.gitUse, tree, trustedHashes(workspace)),
+      });
+      return result;
+    };
+    return saying(finishing, FINISHED_LATER, () => orGiveUp(workspace.layout.log, step, end));
   } catch (error) {
     writer.discard();
     throw error;
@@ -150,26 +201,11 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
   }
 }
 
-/** Says of what was put back merged that it was. */
-function tellMerged(outcomes: readonly Outcome[], merged: ReadonlyMap<RelPath, Merged>): Outcome[] {
-  return outcomes.map((outcome) => {
-    const merge = merged.get(outcome.path);
-    const isTold = outcome.outcome === 'restored' && merge?.kind === 'clean';
-    if (!isTold) return outcome;
-    const note = outcome.reason === '' ? '' : `; ${outcome.reason}`;
-    return { ...outcome, reason: `${merge.words}${note}` };
-  });
+function stepsSince({ steps }: History, line: number): Step[] {
+  return steps.filter(({ opened }) => opened >= line).sort((a, b) => a.opened - b.opened);
 }
 
-/** Notes how each `.git` stood before and stands now, for whoever undoes this rewind. */
-function repositoriesNow(workspace: Workspace, tree: Tree, { prints }: GitUse): RepositoryNote[] {
-  if (prints.size === 0) return [];
-  tree.reset();
-  const known = trustedHashes(workspace);
-  return [...prints].map(([path, opened]) => {
-    return { path, opened, closed: printOnDisk(tree, path, known), beside: [] };
-  });
-}
+const FINISHED_LATER = 'Some of it may be done; the next preimage command finishes it.';
 
 function isLoanAt(changes: readonly PlannedChange[], index: number): boolean {
   const change = changes[index];
@@ -187,10 +223,11 @@ function journal(
   job: {
     readonly record: RewindJob['record'];
     readonly partial: boolean;
-    readonly changes: readonly PlannedChange[];
+    readonly whole: boolean;
+    readonly planned: readonly Change[];
   },
 ): number {
-  const planned = job.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
+  const { partial, whole, planned } = job;
   const plan = storeChanges(workspace.layout.details, planned);
   let step = 0;
   workspace.append((now): LogRecord => {
@@ -206,8 +243,9 @@ function journal(
       step,
       at: new Date().toISOString(),
       owner: ownIdentity(),
-      partial: job.partial,
-      plan: plan.kind === 'inline' ? { kind: 'inline', changes: planned } : { ...plan },
+      partial,
+      whole,
+      plan: plan.kind === 'inline' ? { kind: 'inline', changes: [...planned] } : { ...plan },
       ...job.record,
     };
   });

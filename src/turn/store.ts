@@ -2,9 +2,11 @@ import type { Image } from '../core/image.js';
 import { printable } from '../core/printable.js';
 import { PreimageError } from '../core/problem.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
+import { KEEP_ALL, type Retention } from '../core/retention.js';
 import { type Exported, exportTurn } from './export.js';
 import { toRelPath, type WhichWorkspace } from './locate.js';
 import type { RewindOptions } from './prepare-rewind.js';
+import { type PruneResult, planPrune, prune } from './prune.js';
 import {
   listTurns,
   showTurn,
@@ -15,6 +17,7 @@ import {
   turnTimeline,
 } from './report.js';
 import { type RewindResult, redo, rewind } from './rewind.js';
+import { resolveRetention } from './settings.js';
 import { openKnownWorkspace, type Workspace } from './workspace.js';
 
 /** What to rewind; everything may be left out. */
@@ -59,6 +62,14 @@ export interface Store {
   redo(request?: Omit<RewindRequest, 'turn' | 'git' | 'merge'>): Promise<RewindResult>;
   /** Writes a turn's pre-images as a plain directory. */
   export(turn: string, out: string): Exported;
+  /**
+   * Drops the oldest turns that pass a limit, and all bytes that nothing needs any more. Without a
+   * limit those of the settings hold, else only those that are given. The newest turn stays, and so
+   * does what an open step needs. Throws `busy` and `damaged`.
+   */
+  prune(limits?: Partial<Retention>): PruneResult;
+  /** Says what {@link prune} would drop, by the same choice, and changes nothing. */
+  planPrune(limits?: Partial<Retention>): PruneResult;
   /** Turns a path as a user types it into one below the root; throws `usage` for one outside. */
   resolve(path: string): RelPath;
   close(): void;
@@ -128,12 +139,25 @@ class WorkspaceStore implements Store {
     return exportTurn(this.#workspace, turn, out);
   }
 
+  prune(limits: Partial<Retention> = {}): PruneResult {
+    return prune(this.#workspace, this.#retention(limits));
+  }
+
+  planPrune(limits: Partial<Retention> = {}): PruneResult {
+    return planPrune(this.#workspace, this.#retention(limits));
+  }
+
   resolve(path: string): RelPath {
     return toRelPath(this.#workspace.located, path);
   }
 
   close(): void {
     this.#workspace.close();
+  }
+
+  #retention(limits: Partial<Retention>): Retention {
+    if (Object.keys(limits).length === 0) return resolveRetention(this.#workspace.root);
+    return { ...KEEP_ALL, ...limits };
   }
 
   #options(request: RewindRequest, dryRun: boolean): RewindOptions {

@@ -1,6 +1,6 @@
-import { sameImage } from '../core/image.js';
+import { type FileImage, type Image, sameImage } from '../core/image.js';
 import { FLAG, KEY, type Manifest } from '../core/manifest.js';
-import { linksWanted } from '../core/placement.js';
+import { linkedFiles } from '../core/placement.js';
 import type { PlannedChange } from '../core/plan.js';
 import type { RelPath } from '../core/relpath.js';
 import { lookAt } from '../files/look.js';
@@ -16,18 +16,34 @@ export function findSurvivors(
   baseline: Manifest | 'none',
 ): Map<string, RelPath> {
   const survivors = new Map<string, RelPath>();
-  const wanted = linksWanted(changes);
-  if (baseline === 'none' || wanted.size === 0) return survivors;
+  const files = linkedFiles(changes);
+  if (baseline === 'none' || files.size === 0) return survivors;
   const planned = new Set(changes.map(({ path }) => path));
-  const inodes = new Set([...wanted.keys()].map((link) => BigInt(link.split(':')[1] ?? 0)));
+  const inodes = new Set([...files.values()].map(({ image }) => inodeNumber(image.link)));
   for (let i = 0; i < baseline.count; i++) {
-    if (!baseline.has(i, FLAG.linked) || !inodes.has(baseline.key(i, KEY.ino))) continue;
-    const image = wanted.get(baseline.inode(i));
+    if (!inodes.has(baseline.key(i, KEY.ino))) continue;
     const path = baseline.path(i);
-    if (image === undefined || planned.has(path)) continue;
+    if (planned.has(path)) continue;
     const now = lookAt(tree, path, 'hash-only');
-    const stands = now.stamp.startsWith(`${image.link}:`) && sameImage(now.image, image);
-    if (stands) survivors.set(image.link, path);
+    for (const [key, { image }] of files) {
+      const stands = now.stamp.startsWith(`${image.link}:`) && sameImage(now.image, image);
+      if (stands && isSameFile(now.image, image, baseline.has(i, FLAG.linked))) {
+        survivors.set(key, path);
+      }
+    }
   }
   return survivors;
+}
+
+/**
+ * The number of an inode that is gone is given out again. A file that had other names when it was last
+ * scanned, or that was not written since the pre-image, is the very file that is meant.
+ */
+function isSameFile(now: Image, image: FileImage, wasLinked: boolean): boolean {
+  if (wasLinked) return true;
+  return now.kind === 'content' && now.type === 'file' && now.mtimeNs === image.mtimeNs;
+}
+
+function inodeNumber(link: string): bigint {
+  return BigInt(link.split(':')[1] ?? 0);
 }

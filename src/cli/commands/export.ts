@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { formatSize } from '../../index.js';
+import { formatSize, printableText } from '../../index.js';
 import type { Context } from '../context.js';
 import { printJson } from '../json.js';
 import type { CommonOptions } from '../options.js';
@@ -23,7 +23,8 @@ export function define(command: Command, context: Context): void {
       if (options.json === true) printJson({ turn, out, ...exported });
       else if (options.quiet !== true) {
         const { files, blobs, bytes } = exported;
-        process.stdout.write(`${out}: ${files} paths and ${blobs} blobs, ${formatSize(bytes)}\n`);
+        const what = `${files} paths and ${blobs} blobs, ${formatSize(bytes)}`;
+        process.stdout.write(`${printableText(out)}: ${what}\n`);
       }
       context.exitCode = 0;
     });

@@ -91,7 +91,7 @@ async function run(command: readonly string[], options: Options): Promise<number
 function report(watched: Watched, command: readonly string[], options: Options): void {
   const { result, closing, turn } = watched;
   if (result.kind === 'not-started') {
-    say(`cannot run ${printableText(command[0] ?? '')}: ${result.reason}`);
+    say(`cannot run ${command[0] ?? ''}: ${result.reason}`);
   }
   if ('kind' in closing) {
     const { error } = closing;
@@ -99,7 +99,7 @@ function report(watched: Watched, command: readonly string[], options: Options):
     say('  Its old bytes are safe; the next preimage command closes it.');
     return;
   }
-  for (const warning of closing.record.warnings) say(`warning: ${warning}`);
+  for (const warning of [...closing.record.warnings, ...closing.notes]) say(`warning: ${warning}`);
   if (options.json === true) {
     const store = openStore(whichOf(options));
     printJson(turnJson(store.show(turn)), process.stderr);
@@ -119,5 +119,5 @@ function printEvents(events: readonly WatchEvent[]): void {
 }
 
 function say(line: string): void {
-  process.stderr.write(`preimage: ${line}\n`);
+  process.stderr.write(`preimage: ${printableText(line)}\n`);
 }
