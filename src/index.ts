@@ -11,6 +11,10 @@ export {
   changeKind,
   countChanges,
 } from './core/change.js';
+export { betweenWords } from './core/foreign-words.js';
+export type { GitMove } from './core/git/moves.js';
+export type { Head as GitHead } from './core/git/refs.js';
+export type { GitReport } from './core/git/report.js';
 export type { WorkStep } from './core/history.js';
 export type {
   Absent,
@@ -29,7 +33,7 @@ export { errnoWords, PreimageError, type ProblemCode } from './core/problem.js';
 export { type ByteString, fromText, type RelPath, toText } from './core/relpath.js';
 export { DEFAULT_RETENTION, type Retention } from './core/retention.js';
 export { DEFAULT_MAX_FILE, type Rules } from './core/rules.js';
-export type { SquashedChange } from './core/squash.js';
+export type { ForeignEdit, IntervalName, SquashedChange } from './core/squash.js';
 export { formatDuration, formatSize, parseDuration, parseSize } from './core/units.js';
 export type { ClosedStep } from './turn/close-step.js';
 export { type Check, doctor } from './turn/doctor.js';

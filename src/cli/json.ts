@@ -3,6 +3,7 @@ import {
   type Change,
   type Check,
   changeKind,
+  type ForeignEdit,
   formatDuration,
   type Image,
   type OpenedStep,
@@ -18,6 +19,7 @@ import {
   type VerifyReport,
   type WorkStep,
 } from '../index.js';
+import { gitJson } from './git-json.js';
 
 /** Prints one JSON document on stdout, or on the stream that is not the command's. */
 export function printJson(document: unknown, stream: NodeJS.WriteStream = process.stdout): void {
@@ -26,7 +28,7 @@ export function printJson(document: unknown, stream: NodeJS.WriteStream = proces
 
 /** A turn in full, as CONTRACT.md gives it. */
 export function turnJson(report: TurnReport): object {
-  const { turn, label, at, status, partial, steps, files, overlaps, leftOut } = report;
+  const { turn, label, at, status, partial, steps, files, git, overlaps, leftOut } = report;
   return {
     turn,
     label,
@@ -34,7 +36,8 @@ export function turnJson(report: TurnReport): object {
     status,
     partial,
     steps: steps.map(stepJson),
-    files: files.map(changeJson),
+    files: files.map((file) => ({ ...changeJson(file), ...foreignJson(file.foreign) })),
+    git: git.map((one) => ({ ...pathJson(one.path), ...gitJson(one) })),
     overlaps,
     leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
   };
@@ -81,8 +84,15 @@ export function rewindJson(result: RewindResult): object {
   };
 }
 
-function outcomeJson({ path, outcome, reason }: Outcome): object {
-  return { ...pathJson(path), outcome, ...(reason === '' ? {} : { reason }) };
+function outcomeJson({ path, outcome, reason, foreign }: Outcome): object {
+  const why = reason === '' ? {} : { reason };
+  return { ...pathJson(path), outcome, ...why, ...foreignJson(foreign ?? []) };
+}
+
+/** Between which steps somebody else changed a path. */
+function foreignJson(foreign: readonly ForeignEdit[]): { foreign?: object[] } {
+  if (foreign.length === 0) return {};
+  return { foreign: foreign.map(({ after, before }) => ({ after, before })) };
 }
 
 /** What came and went. */

@@ -7,6 +7,7 @@ import type {
   RewindRecord,
   RewoundRecord,
 } from './records.js';
+import type { IntervalName } from './squash.js';
 
 /** A step as the log tells it; `opened` and `closed` number the lines, so they order all intervals. */
 export type Step = WorkStep | RewindStep;
@@ -72,6 +73,12 @@ export function foldHistory(records: readonly LogRecord[]): History {
 /** Gives where the changes of a closed step are; an open step has none yet. */
 export function changesOf(step: Step): ChangesRef {
   return step.end.kind === 'closed' ? step.end.record.changes : NO_CHANGES;
+}
+
+/** Names a step for whoever reads what it changed. */
+export function nameOfStep(step: Step): IntervalName {
+  const { turn } = step.open;
+  return { kind: step.kind === 'work' ? 'step' : step.open.kind, turn, step: step.id };
 }
 
 /** Reports whether all steps of a turn are undone. */

@@ -143,7 +143,8 @@ function openingOf(
 function endOf(opening: OpenRecord | RewindRecord): CloseRecord | RewoundRecord {
   const { step, at } = opening;
   if (opening.type === 'rewind') {
-    return { type: 'rewound', step, at, recovered: true, complete: true, changes: opening.plan };
+    const end = { type: 'rewound', step, at, recovered: true, complete: true } as const;
+    return { ...end, changes: opening.plan, repositories: [] };
   }
   return {
     type: 'close',
@@ -157,6 +158,7 @@ function endOf(opening: OpenRecord | RewindRecord): CloseRecord | RewoundRecord 
     unsettled: [],
     leftOut: [],
     warnings: [LOST_CLOSE],
+    repositories: [],
   };
 }
 

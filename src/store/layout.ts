@@ -2,8 +2,9 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as v from 'valibot';
+import { encodeBytes } from '../core/image-codec.js';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
-import { encodeBytes, STORE_VERSION } from '../core/records.js';
+import { STORE_VERSION } from '../core/records.js';
 import { type ByteString, fromText } from '../core/relpath.js';
 import { makePrivateDirectory, syncDirectory, writeDurably } from '../files/durable.js';
 

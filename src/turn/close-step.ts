@@ -23,6 +23,7 @@ import {
   EarlyLineSchema,
   removeControl,
 } from './control.js';
+import { noteRepositories } from './git-notes.js';
 import { orGiveUp } from './given-up.js';
 import { HostReader } from './host-client.js';
 import { removeStaged } from './leftovers.js';
@@ -112,6 +113,11 @@ async function close(
     unsettled: [],
     leftOut: scanned.manifest.leftOut(MOST_LEFT_OUT),
     warnings: [...scanned.warnings],
+    repositories: noteRepositories(changes, {
+      opened,
+      closed: scanned.manifest,
+      packs: workspace.packs,
+    }),
   };
   const named = new Set<string>([scanned.id]);
   let othersAreOpen = false;

@@ -3,7 +3,7 @@ import { type History, newestManifest, type Step } from '../core/history.js';
 import type { Image, Sha256 } from '../core/image.js';
 import { ENTRY, FLAG, KEY, type Manifest } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
-import type { ChangesRef, LogRecord } from '../core/records.js';
+import type { ChangesRef, CloseRecord, LogRecord } from '../core/records.js';
 import { loadChanges } from '../store/details.js';
 import type { StoreLayout } from '../store/layout.js';
 import { readManifest } from '../store/manifests.js';
@@ -60,6 +60,7 @@ export function contentsOf(layout: StoreLayout, record: LogRecord): Set<Sha256> 
     case 'close':
       addManifest(layout, named, record.manifest);
       addChanges(layout, named, { ref: record.changes, until: 0 });
+      addBeside(named, record, 0);
       break;
     case 'rewind':
       addChanges(layout, named, { ref: record.plan, until: 0 });
@@ -113,6 +114,15 @@ function addStep(layout: StoreLayout, named: Named, step: Step): void {
   const refs = refsOf(step);
   for (const ref of refs.changes) addChanges(layout, named, { ref, until });
   for (const events of refs.events) note(named.details, events, { until, bytes: 0 });
+  if (step.kind === 'work' && step.end.kind === 'closed') addBeside(named, step.end.record, until);
+}
+
+/** What a step noted beside its changes, so that it can be told later what they mean to git. */
+function addBeside(named: Named, { repositories }: CloseRecord, until: number): void {
+  for (const { image } of repositories.flatMap(({ beside }) => beside)) {
+    if (image.kind !== 'content' || image.type !== 'file') continue;
+    note(named.contents, image.sha256, { until, bytes: image.bytes });
+  }
 }
 
 function addChanges(

@@ -2,6 +2,7 @@ import { type Change, isNoChange } from '../core/change.js';
 import type { Image } from '../core/image.js';
 import type { Outcome } from '../core/plan.js';
 import type { RelPath } from '../core/relpath.js';
+import type { RepositoryNote } from '../core/repository-note.js';
 import { storeChanges } from '../store/details.js';
 import type { Workspace } from './workspace.js';
 
@@ -23,6 +24,8 @@ export function finish(
     readonly recovered: boolean;
     readonly complete: boolean;
     readonly changes: readonly Change[];
+    /** How each `.git` in it stood before and stands now, where that was looked at. */
+    readonly repositories?: readonly RepositoryNote[];
   },
 ): void {
   const ref = storeChanges(workspace.layout.details, end.changes);
@@ -37,6 +40,7 @@ export function finish(
       recovered: end.recovered,
       complete: end.complete,
       changes: ref.kind === 'inline' ? { kind: 'inline', changes: [...end.changes] } : { ...ref },
+      repositories: [...(end.repositories ?? [])],
     };
   });
 }

@@ -1,10 +1,10 @@
 import type { Change } from '../core/change.js';
 import {
   type History,
-  isRewound,
-  newestFirst,
+  nameOfStep,
+  openedAt,
   openSteps,
-  type Turn,
+  type Step,
   undoSet,
 } from '../core/history.js';
 import type { Manifest } from '../core/manifest.js';
@@ -19,8 +19,11 @@ import { openTree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
+import { chooseTurn } from './choose-turn.js';
 import { makeControl, removeControl } from './control.js';
+import { noteGitUse } from './git-use.js';
 import { orGiveUp } from './given-up.js';
+import { tellMerged } from './merge-later.js';
 import {
   lookAgain,
   planFromDisk,
@@ -32,6 +35,7 @@ import { finish, isSettled, realChanges } from './record-rewind.js';
 import { recover } from './recover.js';
 import { findSurvivors } from './survivors.js';
 import { saying } from './system-trouble.js';
+import { trustedHashes } from './trusted-hashes.js';
 import { intervalOf, type LogState, nextStepId, type Workspace } from './workspace.js';
 
 /** What came of a rewind or a redo; with `dryRun` what would. */
@@ -71,7 +75,7 @@ async function rewindTurn(
   await recover(workspace);
   const state = workspace.readLog();
   refuseWhileOpen(state.history);
-  const target = chooseTurn(state.history, turn);
+  const target = chooseTurn(workspace, state.history, turn);
   const undo = undoSet(state.history, target);
   const contested = new Map<RelPath, string>();
   for (const step of undo.concurrent) {
@@ -82,6 +86,7 @@ async function rewindTurn(
     .map((step) => intervalOf(workspace, step));
   return carryOut(workspace, state, {
     squashed: inPathOrder(squash(intervals)),
+    since: stepsSince(state.history, openedAt(undo.steps)),
     contested,
     record: {
       kind: 'rewind',
@@ -110,9 +115,10 @@ async function redoLast(workspace: Workspace, options: RewindOptions): Promise<R
   return carryOut(workspace, state, {
     squashed: inPathOrder(
       [last, ...tries]
-        .map((step) => squashOf(workspace.changes(step)))
+        .map((step) => squashOf(workspace.changes(step), nameOfStep(step)))
         .reduce(compose, EMPTY_SQUASH),
     ),
+    since: stepsSince(state.history, last.opened),
     contested: new Map(),
     record: {
       kind: 'redo',
@@ -144,7 +150,10 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
   const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.holds(sha256));
   try {
     const plan = planFromDisk(workspace, tree, job);
-    if (options.dryRun) return resultOf(record, plan, plan.changes.map(outcomeOf));
+    const { merged } = plan.merges;
+    if (options.dryRun) {
+      return resultOf(record, plan, tellMerged(plan.changes.map(outcomeOf), merged));
+    }
     const ready = prepareRewind(workspace, { tree, writer, plan });
     writer.sync();
     writer.close();
@@ -170,7 +179,8 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
         onProgress: options.onProgress,
       });
       const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
-      const outcomes = [...ready.refused, ...told.map(({ outcome }) => outcome)];
+      const done = told.map(({ outcome }) => outcome);
+      const outcomes = [...ready.refused, ...tellMerged(done, merged)];
       const result = resultOf(record, lookAgain(workspace, tree, { job, plan }), outcomes);
       const now = new Map(applied.map((each) => [each.outcome.path, each.now] as const));
       finish(workspace, {
@@ -178,6 +188,7 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
         recovered: false,
         complete: isSettled(result.outcomes),
         changes: realChanges(planned, now),
+        repositories: noteGitUse(plan.gitUse, tree, trustedHashes(workspace)),
       });
       return result;
     };
@@ -188,6 +199,10 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
   } finally {
     tree.close();
   }
+}
+
+function stepsSince({ steps }: History, line: number): Step[] {
+  return steps.filter(({ opened }) => opened >= line).sort((a, b) => a.opened - b.opened);
 }
 
 const FINISHED_LATER = 'Some of it may be done; the next preimage command finishes it.';
@@ -248,26 +263,6 @@ function resultOf(
 }
 
 const COMPLETE: ReadonlySet<string> = new Set(['restored', 'deleted', 'unchanged']);
-
-function chooseTurn(history: History, wanted: string | 'newest'): Turn {
-  if (wanted === 'newest') {
-    const turn = newestFirst(history).find((candidate) => !isRewound(history, candidate));
-    if (turn !== undefined) return turn;
-    throw new PreimageError('nothing-to-do', 'There is no turn to rewind.', {
-      hint: 'See the turns with: preimage list',
-    });
-  }
-  const turn = history.turns.get(wanted);
-  if (turn === undefined) {
-    throw new PreimageError('no-such-turn', `There is no turn ${JSON.stringify(wanted)}.`, {
-      hint: 'See the turns with: preimage list',
-    });
-  }
-  if (!isRewound(history, turn)) return turn;
-  throw new PreimageError('nothing-to-do', `Turn ${wanted} is rewound already.`, {
-    hint: 'To take that back: preimage redo',
-  });
-}
 
 function refuseWhileOpen(history: History): void {
   const [open] = openSteps(history);

@@ -30,6 +30,11 @@ export type RewindRequest = {
   readonly force?: boolean;
   /** Puts back `.git` as well. */
   readonly git?: boolean;
+  /**
+   * Merges text files that were edited since: takes what the turns did out of them and leaves the
+   * edits in. Where both changed the same lines the file stays in conflict.
+   */
+  readonly merge?: boolean;
   readonly onProgress?: (done: number, total: number) => void;
 };
 
@@ -54,7 +59,7 @@ export interface Store {
   /** Puts the workspace back to how it was when a turn opened, later turns included. */
   rewind(request?: RewindRequest): Promise<RewindResult>;
   /** Takes the last rewind back. */
-  redo(request?: Omit<RewindRequest, 'turn' | 'git'>): Promise<RewindResult>;
+  redo(request?: Omit<RewindRequest, 'turn' | 'git' | 'merge'>): Promise<RewindResult>;
   /** Writes a turn's pre-images as a plain directory. */
   export(turn: string, out: string): Exported;
   /**
@@ -126,7 +131,7 @@ class WorkspaceStore implements Store {
     return rewind(this.#workspace, request.turn ?? 'newest', this.#options(request, false));
   }
 
-  redo(request: Omit<RewindRequest, 'turn' | 'git'> = {}): Promise<RewindResult> {
+  redo(request: Omit<RewindRequest, 'turn' | 'git' | 'merge'> = {}): Promise<RewindResult> {
     return redo(this.#workspace, this.#options(request, false));
   }
 
@@ -161,6 +166,7 @@ class WorkspaceStore implements Store {
       dryRun,
       force: request.force ?? false,
       git: request.git ?? false,
+      merge: request.merge ?? false,
       onProgress: request.onProgress ?? (() => {}),
     };
   }

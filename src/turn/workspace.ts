@@ -4,6 +4,7 @@ import {
   foldHistory,
   type History,
   linesOf,
+  nameOfStep,
   newestManifest,
   type Step,
 } from '../core/history.js';
@@ -131,7 +132,9 @@ export function openKnownWorkspace(which: WhichWorkspace): Workspace {
 
 /** Gives a step as an interval with its changes; a rewind only carries on what work has left. */
 export function intervalOf(workspace: Workspace, step: Step): Interval {
-  return { ...linesOf(step), changes: workspace.changes(step), carries: step.kind === 'rewind' };
+  const by = nameOfStep(step);
+  const carries = step.kind === 'rewind';
+  return { by, ...linesOf(step), changes: workspace.changes(step), carries };
 }
 
 /** Gives the id that the next step takes. */

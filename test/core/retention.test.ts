@@ -122,6 +122,7 @@ const CLOSE = {
   unsettled: [],
   leftOut: [],
   warnings: [],
+  repositories: [],
 };
 
 const REWIND = {
@@ -142,4 +143,5 @@ const REWOUND = {
   recovered: false,
   complete: true,
   changes: CHANGED,
+  repositories: [],
 };
