@@ -58,6 +58,7 @@ export function readBytes(path: string): Buffer {
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return Buffer.alloc(0);
     throw new PreimageError('cannot-store', `Cannot read ${path}: ${errnoWords(error)}.`, {
+      hint: 'Mend that, then try again; nothing is lost.',
       cause: error,
     });
   }

@@ -30,6 +30,8 @@ export type ApplyTools = {
   readonly step: number;
   /** Files that still stand, by inode: see `choosePlacements`. */
   readonly survivors: ReadonlyMap<string, RelPath>;
+  /** Files that were put back already, as other inodes. */
+  readonly moved: ReadonlyMap<string, RelPath>;
   /** It was begun before a crash: a shortage is thrown then, for it must not end half way. */
   readonly resumed: boolean;
   readonly onProgress: (done: number, total: number) => void;
@@ -68,7 +70,7 @@ class Apply {
     this.#changes = changes;
     this.#tools = tools;
     this.#few = changes.length <= FEW || !canSyncFileSystem();
-    this.#placements = choosePlacements(changes, tools.survivors);
+    this.#placements = choosePlacements(changes, tools.survivors, tools.moved);
     this.#stager = new Stager({ ...tools, sync: this.#few });
   }
 
@@ -150,6 +152,8 @@ class Apply {
           expected: this.#expected(change),
         });
       case 'link': {
+        const target = this.#results.get(placement.to) ?? DONE;
+        if (target.kind !== 'done') return target;
         const index = this.#changes.indexOf(change);
         const staged = this.#stager.stageName(change, index, placement.to);
         if (staged.kind !== 'done') return staged;

@@ -11,7 +11,7 @@ import { withLock } from '../store/lock.js';
 import { applyPlan } from './apply-plan.js';
 import { removeStaged } from './leftovers.js';
 import { finish, isSettled, realChanges } from './record-rewind.js';
-import { findSurvivors } from './survivors.js';
+import { findMoved, findSurvivors } from './survivors.js';
 import { saying } from './system-trouble.js';
 import { closedDirectory, directoriesOf, unlock } from './unlocked.js';
 import type { Workspace } from './workspace.js';
@@ -50,7 +50,6 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
   openPlanned(tree, plan);
   const changes: PlannedChange[] = [];
   const now = new Map<RelPath, Image>();
-  const placed = new Map<string, RelPath>();
   const left: Outcome[] = [];
   for (const change of plan) {
     const { path, after } = change;
@@ -59,9 +58,6 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
     switch (judgeReplay(change, disk)) {
       case 'done':
         now.set(path, after);
-        if (after.kind === 'content' && after.type === 'file' && after.link !== '') {
-          placed.set(after.link, path);
-        }
         break;
       case 'to-do': {
         const { image: from, stamp, links } = disk;
@@ -79,8 +75,8 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
     tree,
     packs: workspace.packs,
     step: step.id,
-    // Names of one file that were placed before the crash are what the others are linked to.
-    survivors: new Map([...findSurvivors(tree, changes, manifest), ...placed]),
+    survivors: findSurvivors(tree, changes, manifest),
+    moved: findMoved(tree, changes, now),
     resumed: true,
     onProgress: () => {},
   });

@@ -7,6 +7,7 @@ import {
   type Step,
   undoSet,
 } from '../core/history.js';
+import type { Image } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
 import { type Outcome, outcomeOf, type Plan, type PlannedChange } from '../core/plan.js';
 import { isLoan } from '../core/planned.js';
@@ -33,7 +34,7 @@ import {
 } from './prepare-rewind.js';
 import { finish, isSettled, realChanges } from './record-rewind.js';
 import { recover } from './recover.js';
-import { findSurvivors } from './survivors.js';
+import { findMoved, findSurvivors } from './survivors.js';
 import { saying } from './system-trouble.js';
 import { trustedHashes } from './trusted-hashes.js';
 import { intervalOf, type LogState, nextStepId, type Workspace } from './workspace.js';
@@ -167,6 +168,7 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
     const whole = isSettled([...plan.settled, ...ready.refused]);
     const planned = ready.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
     const survivors = findSurvivors(tree, ready.changes, baselineOf(workspace, state));
+    const moved = findMoved(tree, ready.changes, unchanged(job, plan));
     const step = journal(workspace, state, { record, partial, whole, planned });
     const finishing = `finish the ${record.kind} of turn ${record.turn}`;
     const end = (): RewindResult => {
@@ -175,6 +177,7 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
         packs: workspace.packs,
         step,
         survivors,
+        moved,
         resumed: false,
         onProgress: options.onProgress,
       });
@@ -206,6 +209,14 @@ function stepsSince({ steps }: History, line: number): Step[] {
 }
 
 const FINISHED_LATER = 'Some of it may be done; the next preimage command finishes it.';
+
+/** Gives the paths that are as they are to be, with what that is. */
+function unchanged({ squashed }: RewindJob, plan: Plan): (readonly [RelPath, Image])[] {
+  const paths = new Set(
+    plan.settled.flatMap(({ path, outcome }) => (outcome === 'unchanged' ? [path] : [])),
+  );
+  return squashed.flatMap(({ path, before }) => (paths.has(path) ? [[path, before] as const] : []));
+}
 
 function isLoanAt(changes: readonly PlannedChange[], index: number): boolean {
   const change = changes[index];

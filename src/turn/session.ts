@@ -16,6 +16,7 @@ import type { WhichWorkspace } from './locate.js';
 import { toRelPath } from './locate.js';
 import { type OpenedStep, openStep } from './open-step.js';
 import { type RuleOptions, resolveRules } from './settings.js';
+import { saying } from './system-trouble.js';
 import { openWorkspace, type Workspace } from './workspace.js';
 
 /** How {@link openTurn} opens a turn. */
@@ -87,15 +88,14 @@ class Session implements OpenTurn {
   capture(path: string): void {
     this.#requireOpen();
     const { located } = this.#workspace;
-    this.#capture(toRelPath({ ...located, cwd: located.root }, path));
+    this.#secure(toRelPath({ ...located, cwd: located.root }, path), 'only');
   }
 
   write(path: string, data: string | Uint8Array): void {
     this.#requireOpen();
     const { located } = this.#workspace;
     const relative = toRelPath({ ...located, cwd: located.root }, path);
-    this.#capture(relative);
-    this.#announce(relative);
+    this.#secure(relative, 'to write');
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
     replaceFile(this.#workspace, { path: relative, step: this.#opened.record.step }, bytes);
   }
@@ -125,6 +125,14 @@ class Session implements OpenTurn {
     if (this.#closed) throw new PreimageError('usage', `Turn ${this.turn} is closed.`);
   }
 
+  #secure(path: RelPath, why: 'only' | 'to write'): void {
+    const next = why === 'only' ? 'Try again.' : 'It was not written; try again.';
+    saying(`capture ${printable(path)}`, next, () => {
+      this.#capture(path);
+      if (why === 'to write') this.#announce(path);
+    });
+  }
+
   /** Tells a recovery in which directories drafts may stand: once for each. */
   #announce(path: RelPath): void {
     const directory = parentOf(path);
@@ -140,9 +148,13 @@ class Session implements OpenTurn {
   /** The first capture of a path wins: what the opening scan has, else what is captured here. */
   #capture(path: RelPath): void {
     if (this.#captured.has(path)) return;
-    this.#captured.add(path);
     const known: Image = this.#opened.scanned.manifest.imageAt(path);
-    if (known.kind !== 'skipped') return;
+    if (known.kind === 'skipped') this.#captureNow(path, known);
+    // Not before: after a failure the next try must capture.
+    this.#captured.add(path);
+  }
+
+  #captureNow(path: RelPath, known: Image): void {
     const { layout, packs, root } = this.#workspace;
     // What a prune has retired since is not there any more. What one retires right now waits in the
     // trash for an hour, and comes back once it is named here: see `prune.ts`.
@@ -160,6 +172,9 @@ class Session implements OpenTurn {
       spool.append([captureLine(path, image)]);
       spool.sync();
       spool.close();
+    } catch (error) {
+      writer.discard();
+      throw error;
     } finally {
       tree.close();
     }
