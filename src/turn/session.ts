@@ -11,6 +11,7 @@ import { PackWriter } from '../store/pack-writer.js';
 import { SpoolWriter } from '../store/spool.js';
 import { type ClosedStep, closeStep } from './close-step.js';
 import { captureLine, controlOf, draftLine } from './control.js';
+import { orGiveUp } from './given-up.js';
 import { stagedPrefix } from './leftovers.js';
 import type { WhichWorkspace } from './locate.js';
 import { toRelPath } from './locate.js';
@@ -103,22 +104,29 @@ class Session implements OpenTurn {
   async close(): Promise<ClosedStep> {
     this.#requireOpen();
     this.#closed = true;
+    const { log } = this.#workspace.layout;
     try {
-      const { history } = this.#workspace.readLog();
-      const step = history.steps.find(({ id }) => id === this.#opened.record.step);
-      const closed =
-        step?.kind === 'work'
-          ? await closeStep(this.#workspace, step, {
-              exitCode: 'none',
-              recovered: false,
-              onProgress: () => {},
-            })
-          : 'gone';
-      if (closed !== 'gone') return closed;
-      throw new PreimageError('internal', `The step of turn ${this.turn} was closed elsewhere.`);
+      return await saying(`close turn ${this.turn}`, 'The next call of preimage closes it.', () =>
+        orGiveUp(log, this.#opened.record.step, () => this.#close()),
+      );
     } finally {
       this.#workspace.close();
     }
+  }
+
+  async #close(): Promise<ClosedStep> {
+    const { history } = this.#workspace.readLog();
+    const step = history.steps.find(({ id }) => id === this.#opened.record.step);
+    const closed =
+      step?.kind === 'work'
+        ? await closeStep(this.#workspace, step, {
+            exitCode: 'none',
+            recovered: false,
+            onProgress: () => {},
+          })
+        : 'gone';
+    if (closed !== 'gone') return closed;
+    throw new PreimageError('internal', `The step of turn ${this.turn} was closed elsewhere.`);
   }
 
   #requireOpen(): void {
