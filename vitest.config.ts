@@ -6,5 +6,6 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,
+    hookTimeout: 60_000,
   },
 });

@@ -11,6 +11,10 @@ export {
   changeKind,
   countChanges,
 } from './core/change.js';
+export { betweenWords } from './core/foreign-words.js';
+export type { GitMove } from './core/git/moves.js';
+export type { Head as GitHead } from './core/git/refs.js';
+export type { GitReport } from './core/git/report.js';
 export type { WorkStep } from './core/history.js';
 export type {
   Absent,
@@ -27,13 +31,17 @@ export type { Outcome, OutcomeKind } from './core/plan.js';
 export { printable, printableText } from './core/printable.js';
 export { errnoWords, PreimageError, type ProblemCode } from './core/problem.js';
 export { type ByteString, fromText, type RelPath, toText } from './core/relpath.js';
+export { DEFAULT_RETENTION, type Retention } from './core/retention.js';
 export { DEFAULT_MAX_FILE, type Rules } from './core/rules.js';
-export type { SquashedChange } from './core/squash.js';
-export { formatSize, parseSize } from './core/units.js';
+export type { ForeignEdit, IntervalName, SquashedChange } from './core/squash.js';
+export { formatDuration, formatSize, parseDuration, parseSize } from './core/units.js';
 export type { ClosedStep } from './turn/close-step.js';
+export { type Check, doctor } from './turn/doctor.js';
+export type { Finding } from './turn/findings.js';
 export { closeTurn, type HookOptions, openHook } from './turn/hooks.js';
 export type { WhichWorkspace } from './turn/locate.js';
 export type { OpenedStep } from './turn/open-step.js';
+export type { PruneResult } from './turn/prune.js';
 export type {
   Timeline,
   TurnReport,
@@ -47,6 +55,7 @@ export { type OpenTurn, type OpenTurnOptions, openTurn } from './turn/session.js
 export type { RuleOptions } from './turn/settings.js';
 export { type Status, workspaceStatus } from './turn/status.js';
 export { openStore, type RewindRequest, type Store } from './turn/store.js';
+export { type VerifyOptions, type VerifyReport, verifyStore } from './turn/verify.js';
 export {
   type WatchCommandOptions,
   type Watched,

@@ -12,7 +12,7 @@ interface Layer {
 }
 
 const LAYERS: Readonly<Record<string, Layer>> = {
-  core: { layers: [], packages: ['micromatch', 'valibot'], node: 'types only' },
+  core: { layers: [], packages: ['micromatch', 'node-diff3', 'valibot'], node: 'types only' },
   files: { layers: ['core'], packages: [], node: 'all' },
   scan: { layers: ['core', 'files'], packages: [], node: 'all' },
   watch: {

@@ -1,4 +1,4 @@
-import { PreimageError, type ProblemCode, printableText } from '../index.js';
+import { errnoWords, PreimageError, type ProblemCode, printableText } from '../index.js';
 
 /** Exit codes of CONTRACT.md. */
 export const EXIT = {
@@ -17,7 +17,7 @@ export function reportError(
   error: unknown,
   options: { readonly json: boolean; readonly command: string },
 ): number {
-  const known = error instanceof PreimageError ? error : undefined;
+  const known = error instanceof PreimageError ? error : systemError(error);
   const code = known?.code ?? 'internal';
   const message = known?.message ?? `Unexpected: ${error instanceof Error ? error.message : error}`;
   const hint = known?.hint ?? 'This is a fault of preimage; please report it with the command.';
@@ -35,6 +35,14 @@ export function reportError(
   }
   const exitCode = exitCodeOf(code);
   return watching && exitCode !== EXIT.usage ? EXIT.notRun : exitCode;
+}
+
+/** What the system refuses is no fault of ours, wherever it was met. */
+function systemError(error: unknown): PreimageError | undefined {
+  if (!(error instanceof Error && 'errno' in error)) return undefined;
+  const where = 'path' in error ? ` (${error.path})` : '';
+  const message = `Cannot go on: ${errnoWords(error)}${where}.`;
+  return new PreimageError('cannot-store', message, { hint: 'Mend that, then try again.' });
 }
 
 function exitCodeOf(code: ProblemCode): number {

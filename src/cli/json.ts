@@ -1,17 +1,25 @@
 import {
   type ByteString,
   type Change,
+  type Check,
   changeKind,
+  type ForeignEdit,
+  formatDuration,
   type Image,
   type OpenedStep,
+  type Outcome,
+  type PruneResult,
+  type Retention,
   type RewindResult,
   type Status,
   type Timeline,
   type TurnReport,
   type TurnSummary,
   toText,
+  type VerifyReport,
   type WorkStep,
 } from '../index.js';
+import { gitJson } from './git-json.js';
 
 /** Prints one JSON document on stdout, or on the stream that is not the command's. */
 export function printJson(document: unknown, stream: NodeJS.WriteStream = process.stdout): void {
@@ -20,7 +28,7 @@ export function printJson(document: unknown, stream: NodeJS.WriteStream = proces
 
 /** A turn in full, as CONTRACT.md gives it. */
 export function turnJson(report: TurnReport): object {
-  const { turn, label, at, status, partial, steps, files, overlaps, leftOut } = report;
+  const { turn, label, at, status, partial, steps, files, git, overlaps, leftOut } = report;
   return {
     turn,
     label,
@@ -28,7 +36,8 @@ export function turnJson(report: TurnReport): object {
     status,
     partial,
     steps: steps.map(stepJson),
-    files: files.map(changeJson),
+    files: files.map((file) => ({ ...changeJson(file), ...foreignJson(file.foreign) })),
+    git: git.map((one) => ({ ...pathJson(one.path), ...gitJson(one) })),
     overlaps,
     leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
   };
@@ -70,13 +79,20 @@ export function rewindJson(result: RewindResult): object {
     turn,
     turns,
     complete,
-    outcomes: outcomes.map(({ path, outcome, reason }) => ({
-      ...pathJson(path),
-      outcome,
-      ...(reason === '' ? {} : { reason }),
-    })),
+    outcomes: outcomes.map(outcomeJson),
     gitLeftAlone,
   };
+}
+
+function outcomeJson({ path, outcome, reason, foreign }: Outcome): object {
+  const why = reason === '' ? {} : { reason };
+  return { ...pathJson(path), outcome, ...why, ...foreignJson(foreign ?? []) };
+}
+
+/** Between which steps somebody else changed a path. */
+function foreignJson(foreign: readonly ForeignEdit[]): { foreign?: object[] } {
+  if (foreign.length === 0) return {};
+  return { foreign: foreign.map(({ after, before }) => ({ after, before })) };
 }
 
 /** What came and went. */
@@ -107,9 +123,36 @@ export function statusJson(status: Status): object {
     rules,
     leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
     leftOutCount: status.leftOutCount,
-    recovered: status.recovered,
+    recovered: status.recovered.map(({ step, turn, left }) => ({
+      step,
+      turn,
+      left: left.map(outcomeJson),
+    })),
     limits: status.limits,
+    retention: retentionJson(status.retention),
   };
+}
+
+/** What a prune dropped, or would. */
+export function pruneJson(result: PruneResult, dryRun: boolean): object {
+  const { turns, kept, freed, waiting, history, notes } = result;
+  return { dryRun, turns, kept, freed, waiting, history, notes };
+}
+
+/** What a check of the store came to. */
+export function verifyJson(report: VerifyReport): object {
+  const { whole, turns, findings, repairs, checked } = report;
+  return { whole, turns, findings, repairs, checked };
+}
+
+/** What the doctor looked at. */
+export function doctorJson(checks: readonly Check[]): object {
+  return { ok: checks.every(({ state }) => state !== 'wrong'), checks };
+}
+
+/** How much history is kept; 0 is no limit. */
+function retentionJson({ keep, olderThan, maxSize }: Retention): object {
+  return { keep, olderThan: olderThan === 0 ? 0 : formatDuration(olderThan), maxSize };
 }
 
 /** A path; where it is not UTF-8 its bytes stand beside the lossy text. */

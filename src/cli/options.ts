@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseSize, type RuleOptions, type WhichWorkspace } from '../index.js';
+import { parseDuration, parseSize, type RuleOptions, type WhichWorkspace } from '../index.js';
 import { chooseColor } from './style.js';
 
 /** Options that every command takes. */
@@ -67,8 +67,22 @@ function collect(value: string, previous: string[] = []): string[] {
   return [...previous, value];
 }
 
-function toSize(text: string): number {
+/** Reads a size for an option. */
+export function toSize(text: string): number {
   const size = parseSize(text);
   if (size !== 'invalid') return size;
   throw new InvalidArgumentError('A size is a number of bytes or such as 512KB, 8MB, 2GB.');
+}
+
+/** Reads a duration for an option. */
+export function toDuration(text: string): number {
+  const duration = parseDuration(text);
+  if (duration !== 'invalid') return duration;
+  throw new InvalidArgumentError('A duration is such as 30d, 12h, 2w, 90m, 45s.');
+}
+
+/** Reads a number of things for an option. */
+export function toCount(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number, 0 or more.');
 }

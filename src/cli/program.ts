@@ -24,6 +24,9 @@ const COMMANDS: ReadonlyMap<string, () => Promise<CommandModule>> = new Map([
   ['rewind', () => import('./commands/rewind.js')],
   ['redo', () => import('./commands/redo.js')],
   ['status', () => import('./commands/status.js')],
+  ['prune', () => import('./commands/prune.js')],
+  ['verify', () => import('./commands/verify.js')],
+  ['doctor', () => import('./commands/doctor.js')],
   ['export', () => import('./commands/export.js')],
 ]);
 

@@ -26,6 +26,11 @@ export class Progress {
     this.#show(`preimage: ${Math.floor((100 * done) / Math.max(1, total))}% rewound`);
   }
 
+  /** Shows how far a check is. */
+  check(bytes: number): void {
+    this.#show(`preimage: ${formatSize(bytes)} checked`);
+  }
+
   /** Clears the line. */
   end(): void {
     if (this.#shown) writeSync(process.stderr.fd, '\r\u001b[K');

@@ -1,4 +1,5 @@
 import {
+  betweenWords,
   type Change,
   type ChangeCounts,
   changeKind,
@@ -7,6 +8,7 @@ import {
   printable,
   printableText,
   type RewindResult,
+  type SquashedChange,
   type TurnReport,
   type TurnSummary,
   type WorkStep,
@@ -30,6 +32,14 @@ export function changeLine(change: Change): string {
   const note = changeNote(change);
   const name = printable(change.path) + (isDirectoryChange(change) ? '/' : '');
   return `${tint(tone, letter)} ${name}${note === '' ? '' : `  ${tint('faint', note)}`}`;
+}
+
+/** Says where somebody else changed a path between the steps of a turn. */
+export function foreignLine({ path, foreign }: SquashedChange): string[] {
+  if (foreign.length === 0) return [];
+  return [
+    tint('strange', `! ${printable(path)}  changed by somebody else ${betweenWords(foreign)}`),
+  ];
 }
 
 /** Counts in words: `1 created, 4 modified`; `nothing changed` where there is nothing. */
@@ -111,8 +121,16 @@ export function rewindLines(
   lines.push(`${options.verb} ${turns}: ${sum === '' ? 'nothing to do' : sum}${would}`);
   if (counts.has('conflict')) {
     lines.push(
-      'what is in conflict was left alone; --force puts it back too, and captures it first',
+      'what is in conflict was left alone; --merge keeps both where texts merge, ' +
+        '--force puts it back and captures it first',
     );
+  }
+  const kept = result.outcomes.filter(
+    ({ outcome, reason }) => outcome === 'unchanged' && reason !== '',
+  );
+  if (kept.length > 0) {
+    const paths = kept.length === 1 ? '1 path' : `${kept.length} paths`;
+    lines.push(`.git: ${paths} kept, for the repository was used since and may need them`);
   }
   if (result.gitLeftAlone > 0) {
     const paths = result.gitLeftAlone === 1 ? '1 path' : `${result.gitLeftAlone} paths`;

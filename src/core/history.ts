@@ -1,3 +1,4 @@
+import type { PrunedRecord } from './pruned-record.js';
 import type {
   ChangesRef,
   CloseRecord,
@@ -6,6 +7,7 @@ import type {
   RewindRecord,
   RewoundRecord,
 } from './records.js';
+import type { IntervalName } from './squash.js';
 
 /** A step as the log tells it; `opened` and `closed` number the lines, so they order all intervals. */
 export type Step = WorkStep | RewindStep;
@@ -45,13 +47,18 @@ export type History = {
   readonly undone: ReadonlySet<number>;
   /** Finished rewinds that a redo can take back, oldest first. */
   readonly redoable: readonly RewindStep[];
+  /** What is known of steps that were dropped. */
+  readonly pruned: Pick<PrunedRecord, 'lastStep' | 'lastTurn' | 'turns' | 'steps'>;
 };
 
 /** Folds the log's records, oldest first; throws a RangeError on a record that fits nothing before it. */
 export function foldHistory(records: readonly LogRecord[]): History {
   const steps = new Map<number, Step>();
+  let pruned: History['pruned'] = NOTHING_PRUNED;
   records.forEach((record, line) => {
-    addRecord(steps, record, line);
+    if (record.type !== 'pruned') addRecord(steps, record, line);
+    else if (line === 0) pruned = record;
+    else throw new RangeError('lines were dropped in its middle');
   });
   const turns = new Map<string, { id: string; steps: WorkStep[] }>();
   for (const step of steps.values()) {
@@ -60,12 +67,18 @@ export function foldHistory(records: readonly LogRecord[]): History {
     turn.steps.push(step);
     turns.set(turn.id, turn);
   }
-  return { steps: [...steps.values()], turns, ...foldRewinds(steps.values()) };
+  return { steps: [...steps.values()], turns, ...foldRewinds(steps.values()), pruned };
 }
 
 /** Gives where the changes of a closed step are; an open step has none yet. */
 export function changesOf(step: Step): ChangesRef {
   return step.end.kind === 'closed' ? step.end.record.changes : NO_CHANGES;
+}
+
+/** Names a step for whoever reads what it changed. */
+export function nameOfStep(step: Step): IntervalName {
+  const { turn } = step.open;
+  return { kind: step.kind === 'work' ? 'step' : step.open.kind, turn, step: step.id };
 }
 
 /** Reports whether all steps of a turn are undone. */
@@ -81,6 +94,21 @@ export function newestFirst(history: History): Turn[] {
 /** Lists the steps that are still open. */
 export function openSteps(history: History): Step[] {
   return history.steps.filter((step) => step.end.kind === 'open');
+}
+
+/** Names the manifest of the workspace as it was last scanned. */
+export function newestManifest(history: History): string | 'none' {
+  let newest = -1;
+  let id = 'none';
+  for (const step of history.steps) {
+    if (step.kind !== 'work') continue;
+    const { end } = step;
+    const line = end.kind === 'closed' ? end.closed : step.opened;
+    if (line <= newest) continue;
+    newest = line;
+    id = end.kind === 'closed' ? end.record.manifest : step.open.manifest;
+  }
+  return id;
 }
 
 /** What a rewind of a turn undoes, and what it must not take along. */
@@ -138,25 +166,30 @@ export function overlapping(history: History, turn: Turn): WorkStep[] {
   );
 }
 
-const NO_CHANGES: ChangesRef = { kind: 'inline', changes: [] };
-
 function liveSteps(history: History, turn: Turn): WorkStep[] {
   return turn.steps.filter((step) => !history.undone.has(step.id));
-}
-
-function openedAt(steps: readonly Step[]): number {
-  return Math.min(...steps.map((step) => step.opened));
 }
 
 function spanOf(steps: readonly Step[]): { readonly from: number; readonly until: number } {
   return { from: openedAt(steps), until: Math.max(...steps.map(closedLine)) };
 }
 
-function closedLine(step: Step): number {
+/** Gives the line of the first opening among steps. */
+export function openedAt(steps: readonly Step[]): number {
+  return Math.min(...steps.map((step) => step.opened));
+}
+
+/** Gives the line that closes a step; infinity for one that is open. */
+export function closedLine(step: Step): number {
   return step.end.kind === 'closed' ? step.end.closed : Number.POSITIVE_INFINITY;
 }
 
-function addRecord(steps: Map<number, Step>, record: LogRecord, line: number): void {
+const NO_CHANGES: ChangesRef = { kind: 'inline', changes: [] };
+const NOTHING_PRUNED = { lastStep: 0, lastTurn: 0, turns: 0, steps: 0 };
+
+type StepRecord = Exclude<LogRecord, PrunedRecord>;
+
+function addRecord(steps: Map<number, Step>, record: StepRecord, line: number): void {
   const known = steps.get(record.step);
   const end = { kind: 'open' } as const;
   switch (record.type) {

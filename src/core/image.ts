@@ -71,7 +71,7 @@ export function sameImage(a: Image, b: Image): boolean {
     case 'absent':
       return b.kind === 'absent';
     case 'skipped':
-      return b.kind === 'skipped' && a.stamp !== '' && a.stamp === b.stamp;
+      return b.kind === 'skipped' && hasStamp(a, b.stamp);
     case 'content':
       return b.kind === 'content' && sameBytes(a, b) && sameMetadata(a, b);
   }
@@ -89,6 +89,39 @@ export function sameBytes(a: Content, b: Content): boolean {
     case 'fifo':
       return b.type === 'fifo';
   }
+}
+
+/**
+ * Reports whether what was skipped still stands untouched, by its stamp.
+ *
+ * Of a file over the size limit the ctime does not count: the store may hold a name of its inode, and
+ * names that come and go move it.
+ */
+export function hasStamp(skipped: Skipped, stamp: string): boolean {
+  if (skipped.stamp === '' || stamp === '') return false;
+  if (skipped.why !== 'too-large') return skipped.stamp === stamp;
+  return withoutCtime(skipped.stamp) === withoutCtime(stamp);
+}
+
+/**
+ * Reports whether what could not be read stands as it was, but for what a rewind does to read it: its
+ * owner's right to read comes and goes, and that moves the ctime.
+ */
+export function isAsSkipped(skipped: Skipped, stamp: string): boolean {
+  if (hasStamp(skipped, stamp)) return true;
+  if (skipped.why !== 'unreadable' || skipped.stamp === '' || stamp === '') return false;
+  return asLent(skipped.stamp) === asLent(stamp);
+}
+
+const OWNER_READ = 0o400;
+
+function asLent(stamp: string): string {
+  const [dev, ino, mode, ...rest] = withoutCtime(stamp).split(':');
+  return [dev, ino, Number(mode) | OWNER_READ, ...rest].join(':');
+}
+
+function withoutCtime(stamp: string): string {
+  return stamp.slice(0, stamp.lastIndexOf(':'));
 }
 
 /** Gives the permission bits that a content carries; links have none of their own. */

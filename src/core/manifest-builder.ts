@@ -32,6 +32,9 @@ export type NewEntry = {
   readonly text: ByteString;
 };
 
+/** How far a building was at one moment. */
+export type BuilderMark = { readonly count: number; readonly namesLength: number };
+
 /** Gathers the columns of a manifest; the entries of one directory are added one after another. */
 export class ManifestBuilder {
   #capacity = 1024;
@@ -39,6 +42,7 @@ export class ManifestBuilder {
   #types = new Uint8Array(this.#capacity);
   #flags = new Uint8Array(this.#capacity);
   #keys = new BigInt64Array(this.#capacity * KEY_FIELDS);
+  #keyWords = new Int32Array(this.#keys.buffer);
   #hashes = Buffer.alloc(this.#capacity * HASH_BYTES);
   #textOf = new Uint32Array(this.#capacity);
   #nameStarts = new Uint32Array(this.#capacity);
@@ -67,6 +71,52 @@ export class ManifestBuilder {
     return index;
   }
 
+  /** Adds an entry that is in all but its place what it was; a directory's own entries come later. */
+  copy(parent: number, from: Manifest, fromIndex: number): number {
+    if (this.#count === this.#capacity) this.#grow();
+    const index = this.#count++;
+    const { columns } = from;
+    this.#types[index] = columns.types[fromIndex] ?? 0;
+    this.#flags[index] = columns.flags[fromIndex] ?? 0;
+    this.#parents[index] = parent;
+    this.#textOf[index] = this.#text(from.text(fromIndex));
+    const start = columns.nameStarts[fromIndex] ?? 0;
+    const length = columns.nameLengths[fromIndex] ?? 0;
+    this.#nameRoom(length);
+    this.#nameStarts[index] = this.#namesLength;
+    this.#nameLengths[index] = length;
+    for (let i = 0; i < length; i++) {
+      this.#names[this.#namesLength + i] = columns.names[start + i] ?? 0;
+    }
+    this.#namesLength += length;
+    const ours = index * KEY_WORDS;
+    const theirs = fromIndex * KEY_WORDS;
+    for (let i = 0; i < KEY_WORDS; i++) {
+      this.#keyWords[ours + i] = from.keyWords[theirs + i] ?? 0;
+    }
+    this.copyHash(index, from, fromIndex);
+    return index;
+  }
+
+  /** Takes all flags of an entry back. */
+  clearFlags(index: number): void {
+    this.#flags[index] = 0;
+  }
+
+  /** Remembers how far the building is: see {@link rollBack}. */
+  mark(): BuilderMark {
+    return { count: this.#count, namesLength: this.#namesLength };
+  }
+
+  /** Forgets all entries that were added after a mark. */
+  rollBack(mark: BuilderMark): void {
+    this.#childStarts.fill(0, mark.count, this.#count);
+    this.#childCounts.fill(0, mark.count, this.#count);
+    this.#hashes.fill(0, mark.count * HASH_BYTES, this.#count * HASH_BYTES);
+    this.#count = mark.count;
+    this.#namesLength = mark.namesLength;
+  }
+
   /** Names where the entries of a directory stand: `count` of them from `start` on. */
   setChildren(directory: number, start: number, count: number): void {
     this.#childStarts[directory] = start;
@@ -87,11 +137,11 @@ export class ManifestBuilder {
 
   /** Reports whether the stat key of an entry equals that of an entry of a finished manifest. */
   sameKey(index: number, other: Manifest, otherIndex: number): boolean {
-    const ours = index * KEY_FIELDS;
-    const theirs = otherIndex * KEY_FIELDS;
-    const keys = other.columns.keys;
-    for (let field = 0; field < KEY_FIELDS; field++) {
-      if (this.#keys[ours + field] !== keys[theirs + field]) return false;
+    const ours = index * KEY_WORDS;
+    const theirs = otherIndex * KEY_WORDS;
+    const words = other.keyWords;
+    for (let i = 0; i < KEY_WORDS; i++) {
+      if (this.#keyWords[ours + i] !== words[theirs + i]) return false;
     }
     return true;
   }
@@ -102,7 +152,9 @@ export class ManifestBuilder {
 
   copyHash(index: number, from: Manifest, fromIndex: number): void {
     const start = fromIndex * HASH_BYTES;
-    this.#hashes.set(from.columns.hashes.subarray(start, start + HASH_BYTES), index * HASH_BYTES);
+    const hashes = from.columns.hashes;
+    const at = index * HASH_BYTES;
+    for (let i = 0; i < HASH_BYTES; i++) this.#hashes[at + i] = hashes[start + i] ?? 0;
   }
 
   /** Sets facts about an entry: bits of `FLAG`. */
@@ -161,17 +213,19 @@ export class ManifestBuilder {
   }
 
   #name(index: number, name: ByteString): void {
-    if (this.#namesLength + name.length > this.#names.length) {
-      const larger = Buffer.alloc(
-        Math.max(this.#names.length * 2, this.#namesLength + name.length),
-      );
-      larger.set(this.#names);
-      this.#names = larger;
-    }
+    this.#nameRoom(name.length);
     this.#nameStarts[index] = this.#namesLength;
     this.#nameLengths[index] = name.length;
     this.#names.write(name, this.#namesLength, name.length, 'latin1');
     this.#namesLength += name.length;
+  }
+
+  #nameRoom(length: number): void {
+    const needed = this.#namesLength + length;
+    if (needed <= this.#names.length) return;
+    const larger = Buffer.alloc(Math.max(this.#names.length * 2, needed));
+    larger.set(this.#names);
+    this.#names = larger;
   }
 
   #grow(): void {
@@ -189,8 +243,12 @@ export class ManifestBuilder {
     const keys = new BigInt64Array(n * KEY_FIELDS);
     keys.set(this.#keys);
     this.#keys = keys;
+    this.#keyWords = new Int32Array(keys.buffer);
   }
 }
+
+/** 32-bit words of a stat key. */
+const KEY_WORDS = KEY_FIELDS * 2;
 
 const CAUSE_FLAGS = {
   'left-out': FLAG.leftOut,

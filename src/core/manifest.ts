@@ -85,6 +85,8 @@ export class Manifest {
   readonly #names: Buffer;
   readonly #texts: Buffer;
   readonly #hashes: Buffer;
+  /** The stat keys as 32-bit words, two a field: comparing those makes no objects. */
+  readonly keyWords: Int32Array;
 
   constructor(meta: ManifestMeta, columns: Columns) {
     this.meta = meta;
@@ -92,6 +94,8 @@ export class Manifest {
     this.#names = viewOf(columns.names);
     this.#texts = viewOf(columns.textBytes);
     this.#hashes = viewOf(columns.hashes);
+    const { buffer, byteOffset, length } = columns.keys;
+    this.keyWords = new Int32Array(buffer, byteOffset, length * 2);
   }
 
   get count(): number {

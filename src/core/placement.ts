@@ -25,13 +25,15 @@ export type LinkedFile = { readonly image: FileImage; readonly names: readonly P
  * Where the inode still stands and all of its names are in the plan, one is staged and the others are
  * linked to it: atomic, and the group stays one. Where names of it lie elsewhere (outside the root, or
  * not asked for), it is written in place, for only so can they stay one; a crash in between is made
- * good from the journal. `survivors` names a file with the wanted content that still stands.
+ * good from the journal. `survivors` names a file with the wanted content that still stands; `moved`
+ * one that was put back already, as another inode: before a crash, or by a rewind that left names out.
  *
  * A file that had one name is never written or changed through a name that it has got since.
  */
 export function choosePlacements(
   changes: readonly PlannedChange[],
   survivors: ReadonlyMap<string, RelPath>,
+  moved: ReadonlyMap<string, RelPath> = new Map(),
 ): Map<RelPath, Placement> {
   const placements = new Map<RelPath, Placement>();
   for (const change of changes) {
@@ -47,7 +49,8 @@ export function choosePlacements(
       (other) => other === file || other.image.link !== link,
     );
     const planned = changes.filter((change) => inodeOf(change) === link).length;
-    placeNames(placements, file, { isOnly, planned, survivor: survivors.get(key) });
+    const there = { survivor: survivors.get(key), moved: moved.get(key) };
+    placeNames(placements, file, { isOnly, planned, ...there });
   }
   return placements;
 }
@@ -90,13 +93,17 @@ export function linkedFiles(changes: readonly PlannedChange[]): Map<string, Link
   const files = new Map<string, { image: FileImage; names: PlannedChange[] }>();
   for (const change of changes) {
     if (!isFile(change) || change.to.link === '') continue;
-    const { link, sha256, mode, uid, gid } = change.to;
-    const key = [link, sha256, mode, uid, gid].join(' ');
+    const key = fileKey(change.to);
     const file = files.get(key) ?? { image: change.to, names: [] };
     file.names.push(change);
     files.set(key, file);
   }
   return files;
+}
+
+/** Tells files apart: an inode's number is used again, so it must be the same file in all else as well. */
+export function fileKey({ link, sha256, mode, uid, gid }: FileImage): string {
+  return [link, sha256, mode, uid, gid].join(' ');
 }
 
 type PlannedFile = PlannedChange & { readonly to: FileImage };
@@ -113,9 +120,10 @@ function placeNames(
     /** How many names of the inode the plan replaces or removes, whatever it makes of them. */
     readonly planned: number;
     readonly survivor: RelPath | undefined;
+    readonly moved: RelPath | undefined;
   },
 ): void {
-  const { isOnly, planned, survivor } = options;
+  const { isOnly, planned, survivor, moved } = options;
   const standing = names.filter((change) => inodeOf(change) === image.link);
   const [first = names[0]] = standing;
   if (first === undefined) return;
@@ -130,6 +138,7 @@ function placeNames(
     if (stands && keeps) return { kind: 'keep' };
     if (change === first && inPlace) return { kind: 'in-place' };
     if (stands && inPlace && first !== undefined) return { kind: 'with', path: first.path };
+    if (moved !== undefined) return { kind: 'link', to: moved };
     if (survivor !== undefined && standing.length === 0) return { kind: 'link', to: survivor };
     return change === first || first === undefined
       ? { kind: 'stage' }

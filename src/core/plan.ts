@@ -1,16 +1,25 @@
-import { type Absent, type Content, type Image, sameImage } from './image.js';
+import { betweenWords } from './foreign-words.js';
+import { gitDirectoryOf, isGitObject } from './git/paths.js';
+import {
+  type Absent,
+  type Content,
+  type FileImage,
+  hasStamp,
+  type Image,
+  isAsSkipped,
+  sameImage,
+} from './image.js';
 import { printable } from './printable.js';
 import {
   type ByteString,
   comparePaths,
   isGitData,
-  isWithin,
   joinPath,
   nameOf,
   parentOf,
   type RelPath,
 } from './relpath.js';
-import type { SquashedChange } from './squash.js';
+import type { ForeignEdit, SquashedChange } from './squash.js';
 
 /** What stands at a path when a rewind is planned. */
 export type DiskState = {
@@ -27,8 +36,8 @@ export type DiskState = {
 /** Whether the directory of a path can hold it. */
 type ParentState =
   | { readonly kind: 'directory' }
-  /** These directories above it are not there, the topmost first. */
-  | { readonly kind: 'missing'; readonly ancestors: readonly RelPath[] }
+  /** Directories above it are not there; this is the topmost of them. */
+  | { readonly kind: 'missing'; readonly first: RelPath }
   /** Something that is no directory stands in the way. */
   | { readonly kind: 'blocked'; readonly by: RelPath };
 
@@ -51,7 +60,14 @@ export type Outcome = {
   readonly path: RelPath;
   readonly outcome: OutcomeKind;
   readonly reason: string;
+  /** For a conflict: where, between which steps, somebody else changed the path. */
+  readonly foreign?: readonly ForeignEdit[];
 };
+
+/** A file with what was edited since in it, and what to say of that; or why there is none. */
+export type Merged =
+  | { readonly kind: 'clean'; readonly image: FileImage; readonly words: string }
+  | { readonly kind: 'none'; readonly reason: string };
 
 /** What a rewind will do, and what was settled without doing anything. Both in path order. */
 export type Plan = {
@@ -67,6 +83,12 @@ export type PlanRequest = {
   readonly disk: ReadonlyMap<RelPath, DiskState>;
   /** Paths that a concurrent turn changed as well, with that turn's id. */
   readonly contested: ReadonlyMap<RelPath, string>;
+  /** As what some paths count although other bytes stand there: git writes its index as it likes. */
+  readonly seenAs: ReadonlyMap<RelPath, Image>;
+  /** Paths that were edited since, merged. */
+  readonly merged: ReadonlyMap<RelPath, Merged>;
+  /** Each `.git` that somebody may have used since, with what in it may be needed and so stays. */
+  readonly inUse: ReadonlyMap<RelPath, 'objects' | 'all'>;
   /** Puts back what is in conflict as well. */
   readonly force: boolean;
   /** Puts back `.git` as well. */
@@ -101,29 +123,13 @@ export function planRewind(request: PlanRequest): Plan {
   return { changes, settled, gitLeftAlone };
 }
 
-/**
- * Chooses the changes that a rewind of some paths is about: those paths, all below them, and the
- * directories above them that must be made again first.
- */
-export function selectPaths(
-  squashed: readonly SquashedChange[],
-  wanted: readonly RelPath[],
-): SquashedChange[] {
-  if (wanted.length === 0) return [...squashed];
-  return squashed.filter(({ path, before, after }) => {
-    if (wanted.some((want) => isWithin(path, want))) return true;
-    if (!wanted.some((want) => isWithin(want, path))) return false;
-    return isDirectory(before) && !isDirectory(after);
-  });
-}
-
 /** Says how a planned change reads once it is done. */
 export function outcomeOf(change: PlannedChange): Outcome {
   const outcome = change.to.kind === 'absent' ? 'deleted' : 'restored';
   return { path: change.path, outcome, reason: '' };
 }
 
-type Settled = Pick<Outcome, 'outcome' | 'reason'>;
+type Settled = Omit<Outcome, 'path'>;
 type Verdict =
   | { readonly kind: 'act'; readonly change: PlannedChange }
   | { readonly kind: 'settled'; readonly outcome: Settled };
@@ -133,36 +139,61 @@ function settle(outcome: OutcomeKind, reason: string): Verdict {
 }
 
 function judge(change: SquashedChange, request: PlanRequest): Verdict {
-  const { path, before, after } = change;
+  const { path, before, after, foreign } = change;
   const disk = request.disk.get(path);
   if (disk === undefined) return settle('failed', 'it was not looked at');
-  if (sameImage(disk.image, before)) return settle('unchanged', '');
+  const now = request.seenAs.get(path) ?? disk.image;
+  if (sameImage(now, before)) return settle('unchanged', '');
   if (before.kind === 'skipped') {
-    if (before.stamp !== '' && before.stamp === disk.stamp) return settle('unchanged', '');
+    if (hasStamp(before, disk.stamp)) return settle('unchanged', '');
     return settle('skipped', before.reason);
   }
-  if (after.kind === 'skipped' && (after.why === 'left-out' || isDirectory(disk.image))) {
+  if (after.kind === 'skipped' && (after.why === 'left-out' || isDirectory(now))) {
     return settle('skipped', after.reason);
   }
-  const asLeft =
-    after.kind === 'skipped'
-      ? after.stamp !== '' && after.stamp === disk.stamp
-      : sameImage(disk.image, after);
+  const asLeft = after.kind === 'skipped' ? isAsSkipped(after, disk.stamp) : sameImage(now, after);
   // What cannot be read can be captured only where it is known to be ours: see `capture-from.ts`.
-  if (disk.image.kind === 'skipped' && !asLeft) return settle('failed', disk.image.reason);
+  if (now.kind === 'skipped' && !asLeft) return settle('failed', now.reason);
   const other = request.contested.get(path);
-  if (!request.force) {
-    if (other !== undefined) return settle('conflict', `turn ${other} changed it as well`);
-    if (!asLeft) return settle('conflict', sinceWords(disk.image, after));
-    if (change.foreign) return settle('conflict', 'somebody else changed it between two turns');
+  if (other !== undefined && !request.force) {
+    return settle('conflict', `turn ${other} changed it as well`);
   }
-  return {
-    kind: 'act',
-    change: { path, from: disk.image, to: before, stamp: disk.stamp, links: disk.links },
-  };
+  const { image: from, stamp, links } = disk;
+  if (!asLeft || foreign.length > 0) {
+    const merged = request.merged.get(path);
+    if (merged?.kind === 'clean') {
+      if (sameImage(from, merged.image)) return settle('unchanged', '');
+      return { kind: 'act', change: { path, from, to: merged.image, stamp, links } };
+    }
+    if (!request.force) {
+      const words = asLeft
+        ? `somebody else changed it ${betweenWords(foreign)}`
+        : since(now, after);
+      const reason = merged === undefined ? words : `${words}; ${merged.reason}`;
+      const edits = foreign.length === 0 ? {} : { foreign };
+      return { kind: 'settled', outcome: { outcome: 'conflict', reason, ...edits } };
+    }
+  }
+  if (before.kind === 'absent' && !request.force) {
+    const kept = keptInUse(path, request);
+    if (kept !== 'none') return kept;
+  }
+  return { kind: 'act', change: { path, from, to: before, stamp, links } };
 }
 
-function sinceWords(now: Image, after: Image): string {
+/** What somebody may need since: objects that name each other, or a repository as a whole. */
+function keptInUse(path: RelPath, { inUse }: PlanRequest): Verdict | 'none' {
+  const directory = gitDirectoryOf(path);
+  const used = directory === 'none' ? undefined : inUse.get(directory);
+  if (used === 'all') {
+    if (path !== directory) return settle('unchanged', 'kept with its repository');
+    return settle('conflict', 'the repository was used since, so it stays whole');
+  }
+  if (used === undefined || !isGitObject(path)) return 'none';
+  return settle('unchanged', 'kept, for the repository was used since and may need it');
+}
+
+function since(now: Image, after: Image): string {
   if (now.kind === 'absent') return 'it was deleted after the turn';
   if (after.kind === 'absent') return 'it was made anew after the turn';
   return 'it was changed after the turn';
@@ -177,11 +208,12 @@ function requireParents(verdicts: Map<RelPath, Verdict>, request: PlanRequest): 
     if (parent?.kind === 'act' && isDirectory(parent.change.to)) continue;
     const state = request.disk.get(path)?.parent ?? { kind: 'directory' };
     if (state.kind === 'directory') continue;
-    const by = state.kind === 'blocked' ? state.by : firstTaken(verdicts, state.ancestors);
+    const missing = state.kind === 'missing' ? directoriesBetween(state.first, path) : [];
+    const by = state.kind === 'blocked' ? state.by : firstTaken(verdicts, missing);
     if (by !== 'none') {
       verdicts.set(path, settle('conflict', `${printable(by)} is no directory any more`));
     } else if (state.kind === 'missing' && request.force) {
-      addMissing(verdicts, state.ancestors, verdict.change.to);
+      addMissing(verdicts, missing, verdict.change.to);
     } else {
       verdicts.set(path, settle('conflict', 'its directory was deleted after the turn'));
     }
@@ -249,6 +281,13 @@ function addMissing(
 function isRepositoryData({ path, before, after }: SquashedChange, now: Image = after): boolean {
   if (!isGitData(path)) return false;
   return nameOf(path) !== '.git' || [before, after, now].some(isDirectory);
+}
+
+/** Lists the directories from the topmost of them down to the one that holds a path. */
+function directoriesBetween(first: RelPath, path: RelPath): RelPath[] {
+  const found: RelPath[] = [];
+  for (let at = parentOf(path); at !== first && at !== ''; at = parentOf(at)) found.unshift(at);
+  return [first, ...found];
 }
 
 function isDirectory(image: Image): boolean {

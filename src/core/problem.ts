@@ -33,6 +33,14 @@ export function isErrno(error: unknown, ...codes: string[]): boolean {
   return codes.includes(errnoOf(error));
 }
 
+/** What the whole process or disk lacks: no fault of the path at which it is met. */
+const SHORTAGES = ['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'];
+
+/** Reports whether an error says that the system has run out of something. */
+export function isShortage(error: unknown): boolean {
+  return isErrno(error, ...SHORTAGES);
+}
+
 /** Gives the system's code of an error, `''` where it has none. */
 export function errnoOf(error: unknown): string {
   if (!(error instanceof Error) || !('code' in error)) return '';
@@ -51,6 +59,7 @@ const ERRNO_WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
   ENOTDIR: 'not a directory',
   EISDIR: 'is a directory',
+  ENOMEM: 'not enough memory',
   ENOSPC: 'no space left on the device',
   EDQUOT: 'disk quota exceeded',
   EROFS: 'the file system is read-only',

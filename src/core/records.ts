@@ -1,78 +1,18 @@
 import * as v from 'valibot';
 import type { Change } from './change.js';
-import type { FileImage, Image } from './image.js';
-import { type ByteString, isRelPath, type RelPath, toText } from './relpath.js';
+import { encodeBytes, HashSchema, ImageSchema, imageToJson, PathSchema } from './image-codec.js';
+import { PrunedSchema } from './pruned-record.js';
+import { RepositoryNoteSchema, repositoriesToJson } from './repository-note.js';
 import { TURN_ID } from './turn-id.js';
 
 /** The version of the store's format that this code writes and reads. */
 export const STORE_VERSION = 1;
 
-/** Bytes in JSON: as text where they are UTF-8, as base64 elsewhere. */
-export type EncodedBytes = string | { readonly b64: string };
-
-/** Writes a byte string for JSON. */
-export function encodeBytes(bytes: ByteString): EncodedBytes {
-  const { text, lossy } = toText(bytes);
-  return lossy ? { b64: Buffer.from(bytes, 'latin1').toString('base64') } : text;
-}
-
 const Integer = v.pipe(v.number(), v.integer());
 const Count = v.pipe(Integer, v.minValue(0));
-const Hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/));
 const Moment = v.pipe(v.string(), v.isoTimestamp());
 
-const Bytes = v.pipe(
-  v.union([v.string(), v.object({ b64: v.pipe(v.string(), v.base64()) })]),
-  v.transform(
-    (value): ByteString =>
-      typeof value === 'string'
-        ? Buffer.from(value, 'utf8').toString('latin1')
-        : Buffer.from(value.b64, 'base64').toString('latin1'),
-  ),
-);
-
-const Path = v.pipe(
-  Bytes,
-  v.custom<RelPath>((value) => typeof value === 'string' && isRelPath(value)),
-);
-
-const Nanoseconds = v.pipe(
-  v.string(),
-  v.regex(/^-?\d{1,20}$/),
-  v.transform((text) => BigInt(text)),
-);
-
-const owned = { kind: v.literal('content'), uid: Count, gid: Count };
-const Mode = v.pipe(Count, v.maxValue(0o7777));
-
-const ContentSchema = v.variant('type', [
-  v.object({
-    ...owned,
-    type: v.literal('file'),
-    sha256: Hash,
-    bytes: Count,
-    mode: Mode,
-    mtimeNs: Nanoseconds,
-    link: v.optional(v.string(), ''),
-    sparse: v.optional(v.boolean(), false),
-  }),
-  v.object({ ...owned, type: v.literal('symlink'), target: Bytes }),
-  v.object({ ...owned, type: v.literal('directory'), mode: Mode }),
-  v.object({ ...owned, type: v.literal('fifo'), mode: Mode }),
-]);
-
-const ImageSchema = v.variant('kind', [
-  v.object({ kind: v.literal('absent') }),
-  v.object({
-    kind: v.literal('skipped'),
-    why: v.picklist(['left-out', 'too-large', 'unreadable']),
-    reason: v.string(),
-    stamp: v.string(),
-  }),
-  ContentSchema,
-]);
-
-const ChangeSchema = v.object({ path: Path, before: ImageSchema, after: ImageSchema });
+const ChangeSchema = v.object({ path: PathSchema, before: ImageSchema, after: ImageSchema });
 
 const ChangesSchema = v.array(ChangeSchema);
 
@@ -83,7 +23,7 @@ export type ChangesRef =
 
 const ChangesRefSchema = v.variant('kind', [
   v.object({ kind: v.literal('inline'), changes: ChangesSchema }),
-  v.object({ kind: v.literal('detail'), sha256: Hash, count: Count }),
+  v.object({ kind: v.literal('detail'), sha256: HashSchema, count: Count }),
 ]);
 
 /** Who holds something: a process that can be told from a later one with the same pid. */
@@ -121,7 +61,7 @@ const OpenSchema = v.object({
   cwd: v.string(),
   at: Moment,
   owner: v.nullable(ProcessIdentitySchema),
-  manifest: Hash,
+  manifest: HashSchema,
   rules: RulesSchema,
   control: v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/)),
   watcher: v.string(),
@@ -134,17 +74,18 @@ const CloseSchema = v.object({
   recovered: v.boolean(),
   exitCode: v.nullable(Integer),
   changes: ChangesRefSchema,
-  manifest: Hash,
+  manifest: HashSchema,
   timeline: v.object({
     complete: v.boolean(),
     reason: v.string(),
     watcher: v.string(),
-    events: v.nullable(Hash),
+    events: v.nullable(HashSchema),
   }),
-  unsettled: v.array(Path),
+  unsettled: v.array(PathSchema),
   /** Directories that a rule left out, so that nothing in them was looked at; not all if many. */
-  leftOut: v.optional(v.array(v.object({ path: Path, reason: v.string() })), []),
+  leftOut: v.optional(v.array(v.object({ path: PathSchema, reason: v.string() })), []),
   warnings: v.array(v.string()),
+  repositories: v.optional(v.array(RepositoryNoteSchema), []),
 });
 
 const RewindSchema = v.object({
@@ -161,6 +102,8 @@ const RewindSchema = v.object({
   undoes: v.array(StepId),
   /** Only some paths were asked for, so the turns stay as they are in the list. */
   partial: v.boolean(),
+  /** No conflict and no failure when it was planned: if not, the turns stay as they are in the list. */
+  whole: v.optional(v.boolean(), true),
   /** From what stood to what shall stand: the journal. */
   plan: ChangesRefSchema,
 });
@@ -173,9 +116,16 @@ const RewoundSchema = v.object({
   /** No conflict and no failure: the turns count as rewound. */
   complete: v.boolean(),
   changes: ChangesRefSchema,
+  repositories: v.optional(v.array(RepositoryNoteSchema), []),
 });
 
-const RecordSchema = v.variant('type', [OpenSchema, CloseSchema, RewindSchema, RewoundSchema]);
+const RecordSchema = v.variant('type', [
+  OpenSchema,
+  CloseSchema,
+  RewindSchema,
+  RewoundSchema,
+  PrunedSchema,
+]);
 
 /** A line of the log. */
 export type LogRecord = v.InferOutput<typeof RecordSchema>;
@@ -208,36 +158,6 @@ export function decodeChanges(json: string): Change[] | { readonly invalid: stri
   return parse(ChangesSchema, json);
 }
 
-/** Writes an image for JSON in the store's own form. */
-export function imageToJson(image: Image): unknown {
-  if (image.kind !== 'content') return image;
-  switch (image.type) {
-    case 'file':
-      return fileToJson(image);
-    case 'symlink':
-      return { ...image, target: encodeBytes(image.target) };
-    case 'directory':
-    case 'fifo':
-      return image;
-  }
-}
-
-/** Reads an image in the store's own form. */
-export function decodeImage(value: unknown): Image | { readonly invalid: string } {
-  const result = v.safeParse(ImageSchema, value);
-  return result.success ? result.output : { invalid: result.issues[0].message };
-}
-
-/** Leaves out what is not so for most files. */
-function fileToJson({ link, sparse, ...image }: FileImage): unknown {
-  return {
-    ...image,
-    mtimeNs: String(image.mtimeNs),
-    ...(link === '' ? {} : { link }),
-    ...(sparse ? { sparse } : {}),
-  };
-}
-
 function changeToJson(change: Change): unknown {
   return {
     path: encodeBytes(change.path),
@@ -253,6 +173,7 @@ function refToJson(ref: ChangesRef): unknown {
 function toJson(record: LogRecord): unknown {
   switch (record.type) {
     case 'open':
+    case 'pruned':
       return record;
     case 'close':
       return {
@@ -260,11 +181,16 @@ function toJson(record: LogRecord): unknown {
         changes: refToJson(record.changes),
         unsettled: record.unsettled.map(encodeBytes),
         leftOut: record.leftOut.map(({ path, reason }) => ({ path: encodeBytes(path), reason })),
+        ...repositoriesToJson(record.repositories),
       };
     case 'rewind':
       return { ...record, plan: refToJson(record.plan) };
     case 'rewound':
-      return { ...record, changes: refToJson(record.changes) };
+      return {
+        ...record,
+        changes: refToJson(record.changes),
+        ...repositoriesToJson(record.repositories),
+      };
   }
 }
 

@@ -6,12 +6,14 @@ export function isTurnId(text: string): boolean {
   return TURN_ID.test(text);
 }
 
+/** Gives the number of an id of the form `t1`, `t2`, …; 0 for any other. */
+export function numberOfTurn(id: string): number {
+  return Number(/^t(\d{1,9})$/.exec(id)?.[1] ?? 0);
+}
+
 /** Makes the next id of the form `t1`, `t2`, …: one above the highest that was ever taken. */
-export function nextTurnId(taken: Iterable<string>): string {
-  let highest = 0;
-  for (const id of taken) {
-    const match = /^t(\d{1,9})$/.exec(id);
-    if (match !== null) highest = Math.max(highest, Number(match[1]));
-  }
+export function nextTurnId(taken: Iterable<string>, lastDropped: number): string {
+  let highest = lastDropped;
+  for (const id of taken) highest = Math.max(highest, numberOfTurn(id));
   return `t${highest + 1}`;
 }

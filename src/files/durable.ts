@@ -28,19 +28,33 @@ export function makePrivateDirectory(path: string): void {
  * same directory, fsync, rename, fsync of the directory.
  */
 export function writeDurably(path: string, runs: readonly Uint8Array[]): void {
+  writeWhole(path, runs, fs.fsyncSync);
+  syncDirectory(dirname(path));
+}
+
+/**
+ * Writes a file so that whoever reads it sees it whole; a power cut may still take it. For what can be
+ * made again.
+ */
+export function writeWhole(
+  path: string,
+  runs: readonly Uint8Array[],
+  sync: (fd: number) => void = () => {},
+): void {
   const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
-  const fd = fs.openSync(temporary, 'wx', PRIVATE_FILE);
   try {
-    for (const run of runs) writeAll(fd, run);
-    fs.fsyncSync(fd);
+    const fd = fs.openSync(temporary, 'wx', PRIVATE_FILE);
+    try {
+      for (const run of runs) writeAll(fd, run);
+      sync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+    fs.renameSync(temporary, path);
   } catch (error) {
-    fs.closeSync(fd);
     fs.rmSync(temporary, { force: true });
     throw error;
   }
-  fs.closeSync(fd);
-  fs.renameSync(temporary, path);
-  syncDirectory(dirname(path));
 }
 
 /** Writes all of the bytes at the file's end (or at a position). */

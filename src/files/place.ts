@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import type { Content, FifoImage, FileImage } from '../core/image.js';
-import { errnoWords, isErrno } from '../core/problem.js';
-import type { ByteString } from '../core/relpath.js';
+import { errnoOf, errnoWords, isErrno } from '../core/problem.js';
 import { writeAll } from './durable.js';
 import { type NativePath, toNative } from './native-path.js';
 import { lstat, type Stat, stampOf } from './stat.js';
@@ -49,30 +48,8 @@ export function stageFile(
   }
 }
 
-/**
- * Writes a file's content into the inode that stands, for it has names elsewhere.
- *
- * RACE: whoever reads it meanwhile sees old and new bytes mixed, and so does everyone after a crash
- * until the journal is replayed: there is no other way to keep names elsewhere on the same file.
- */
-export function writeInPlace(
-  path: NativePath,
-  content: FileImage,
-  options: { readonly fill: Fill; readonly expected: Expected },
-): Placed {
-  const fd = fs.openSync(path, fs.constants.O_WRONLY | O_NOFOLLOW);
-  try {
-    const stat = fs.fstatSync(fd, { bigint: true });
-    if (!isExpected(stat, options.expected)) return CHANGED;
-    const placed = writeContent(fd, { ...content, sparse: false }, { ...options, sync: true });
-    fs.ftruncateSync(fd, content.bytes);
-    return placed;
-  } finally {
-    fs.closeSync(fd);
-  }
-}
-
-function writeContent(
+/** Writes content, owner and permission bits, in this order, into an open file. */
+export function writeContent(
   fd: number,
   content: FileImage,
   options: { readonly fill: Fill; readonly sync: boolean },
@@ -83,7 +60,10 @@ function writeContent(
     else writeAll(fd, piece, position);
     position += piece.length;
   });
-  if (content.sparse) fs.ftruncateSync(fd, content.bytes);
+  // Makes holes at the end, or cuts off what an older content had more.
+  if (content.sparse || fs.fstatSync(fd).size > content.bytes) {
+    fs.ftruncateSync(fd, content.bytes);
+  }
   const note = own(fs.fstatSync(fd, { bigint: true }), content, (uid, gid) => {
     fs.fchownSync(fd, uid, gid);
   });
@@ -108,7 +88,8 @@ export function stageFifo(path: NativePath, content: FifoImage): Placed {
   // Our own descriptors are not the child's: reach the directory through our process.
   const reached = path.toString().replace('/proc/self/', `/proc/${process.pid}/`);
   const { status, error } = spawnSync('mkfifo', ['-m', '600', reached], { stdio: 'ignore' });
-  if (error !== undefined || status !== 0) {
+  if (error !== undefined && !isErrno(error, 'ENOENT')) throw error;
+  if (status !== 0) {
     return { kind: 'failed', reason: 'a named pipe cannot be made here: no mkfifo' };
   }
   return setMetadata(path, content);
@@ -179,7 +160,8 @@ export function removeExpected(path: NativePath, expected: Expected): Placed {
   return DONE;
 }
 
-function isExpected(now: Stat, expected: Expected): boolean {
+/** Reports whether what stands is what is expected to stand. */
+export function isExpected(now: Stat, expected: Expected): boolean {
   if (expected.kind === 'nothing') return false;
   const stamp = stampOf(now);
   if (!expected.anyCtime) return stamp === expected.stamp;
@@ -224,36 +206,26 @@ export function setMetadata(path: NativePath, content: Content): Placed {
   });
 }
 
-/**
- * Makes everything that was written to the file system of a directory durable at once, which is
- * seconds faster than thousands of fsyncs. Only where {@link canSyncFileSystem}.
- */
-export function syncFileSystem(directory: ByteString): void {
-  const path = toNative(directory).toString();
-  const result = spawnSync(SYNC, ['-f', path], { stdio: 'ignore' });
-  // A `sync` without `-f` (or a root that is gone by now) syncs every file system instead.
-  if (result.status !== 0) spawnSync(SYNC, [], { stdio: 'ignore' });
+/** Sets the permission bits of a regular file; follows no link. */
+export function setFileMode(path: NativePath, mode: number): Placed {
+  return withHandle(path, (handle, stat) => {
+    if (!stat.isFile()) return CHANGED;
+    fs.chmodSync(handle, mode);
+    return DONE;
+  });
 }
 
-/** Reports whether the system can make a whole file system durable at once. */
-export function canSyncFileSystem(): boolean {
-  return process.platform === 'linux' && fs.existsSync(SYNC);
-}
-
-const SYNC = '/bin/sync';
-
-/** Says what an error of one path means, or throws it on where it means more than that path. */
+/** Says what the system's error at one path means for it; throws on what is no error of the system. */
 export function placedError(error: unknown): Placed {
   if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) {
     return { kind: 'conflict', reason: 'a directory above it was replaced' };
   }
-  if (isErrno(error, 'EACCES', 'EPERM', 'EROFS', 'EBUSY', 'ETXTBSY', 'EIO', 'ENAMETOOLONG')) {
-    return { kind: 'failed', reason: errnoWords(error) };
-  }
-  throw error;
+  if (errnoOf(error) === '') throw error;
+  return { kind: 'failed', reason: errnoWords(error) };
 }
 
-const CHANGED: Placed = { kind: 'conflict', reason: 'it was changed while the rewind ran' };
+/** Somebody was faster. */
+export const CHANGED: Placed = { kind: 'conflict', reason: 'it was changed while the rewind ran' };
 
 type Owned = { readonly uid: bigint; readonly gid: bigint };
 

@@ -11,21 +11,29 @@ export function ownIdentity(): ProcessIdentity {
  * start time. Where the system tells no start time, a live pid counts.
  */
 export function isAlive({ pid, start, boot }: ProcessIdentity): boolean {
-  if (boot !== '' && boot !== bootId()) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    // EPERM: it is there, of another user.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false;
-  }
+  const here = bootId();
+  // Where our own cannot be read (no descriptor left), it proves nothing.
+  if (boot !== '' && here !== '' && boot !== here) return false;
+  if (!isPidInUse(pid)) return false;
   const now = startOf(pid);
   return start === '' || now === '' ? true : now === start;
 }
 
-let knownBoot: string | undefined;
+/** Reports whether any process has this pid now; a later one with the same pid counts. */
+export function isPidInUse(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it is there, of another user.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+let knownBoot = '';
 
 function bootId(): string {
-  knownBoot ??= readText('/proc/sys/kernel/random/boot_id').trim();
+  if (knownBoot === '') knownBoot = readText('/proc/sys/kernel/random/boot_id').trim();
   return knownBoot;
 }
 

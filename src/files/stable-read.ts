@@ -2,7 +2,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import type { ContentSink } from '../core/content-sink.js';
 import type { Sha256 } from '../core/image.js';
-import { errnoWords, isErrno } from '../core/problem.js';
+import { errnoWords, isErrno, isShortage } from '../core/problem.js';
 import type { NativePath } from './native-path.js';
 import { lstat, type Stat, sameStat } from './stat.js';
 
@@ -44,6 +44,8 @@ function tryRead(path: NativePath, sink: ContentSink | 'hash-only'): ReadResult 
   } catch (error) {
     // ELOOP: a link took its place; ENXIO: a socket or a fifo did.
     if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO')) return { kind: 'gone' };
+    // Not this file's trouble: every other one would be skipped as well, and nobody would know.
+    if (isShortage(error)) throw error;
     return { kind: 'skipped', reason: `it cannot be read: ${errnoWords(error)}` };
   }
   try {

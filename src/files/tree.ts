@@ -23,7 +23,8 @@ type Directory = {
 
 /** What stands in the way of a directory. */
 type NoDirectory =
-  | { readonly kind: 'missing'; readonly ancestors: readonly RelPath[] }
+  /** This directory is the topmost that is not there. */
+  | { readonly kind: 'missing'; readonly first: RelPath }
   | { readonly kind: 'blocked'; readonly by: RelPath }
   /** It may be there: a directory above it lets nobody through. */
   | { readonly kind: 'unreachable'; readonly at: RelPath; readonly reason: string };
@@ -93,7 +94,7 @@ class AnchoredTree implements Tree {
 
   directory(path: RelPath): Directory | NoDirectory {
     if (this.#rootFd === 'missing') this.#rootFd = openRoot(this.root);
-    if (this.#rootFd === 'missing') return { kind: 'missing', ancestors: chain(ROOT, path) };
+    if (this.#rootFd === 'missing') return { kind: 'missing', first: ROOT };
     const root = { path: ROOT, fd: this.#rootFd };
     while (!isWithin(path, this.#open.at(-1)?.path ?? ROOT)) this.#pop();
     for (;;) {
@@ -105,7 +106,7 @@ class AnchoredTree implements Tree {
       try {
         fd = fs.openSync(descriptorDirectory(top.fd).at(name), O_PATH | O_DIRECTORY | O_NOFOLLOW);
       } catch (error) {
-        if (isErrno(error, 'ENOENT')) return { kind: 'missing', ancestors: chain(next, path) };
+        if (isErrno(error, 'ENOENT')) return { kind: 'missing', first: next };
         if (isErrno(error, 'ENOTDIR', 'ELOOP')) return { kind: 'blocked', by: next };
         if (isErrno(error, 'EACCES', 'EPERM')) return closed(top.path, error);
         throw error;
@@ -179,7 +180,7 @@ class CheckedTree implements Tree {
 
   #obstacle(path: RelPath): NoDirectory | 'none' {
     const root = fs.statSync(toNative(this.root), { throwIfNoEntry: false });
-    if (root === undefined) return { kind: 'missing', ancestors: chain(ROOT, path) };
+    if (root === undefined) return { kind: 'missing', first: ROOT };
     if (!root.isDirectory()) return { kind: 'blocked', by: ROOT };
     let at = ROOT;
     while (at !== path) {
@@ -191,7 +192,7 @@ class CheckedTree implements Tree {
         if (isErrno(error, 'EACCES', 'EPERM')) return closed(parentOf(at), error);
         throw error;
       }
-      if (stat === 'absent') return { kind: 'missing', ancestors: chain(at, path) };
+      if (stat === 'absent') return { kind: 'missing', first: at };
       if (!stat.isDirectory()) return { kind: 'blocked', by: at };
     }
     return 'none';
@@ -207,14 +208,4 @@ function stepTowards(from: RelPath, to: RelPath): RelPath {
   const start = from === '' ? 0 : from.length + 1;
   const slash = to.indexOf('/', start);
   return joinPath(from, to.slice(start, slash < 0 ? undefined : slash));
-}
-
-/** Lists the paths from `first` down to `last`. */
-function chain(first: RelPath, last: RelPath): RelPath[] {
-  const out = [first];
-  for (let at = first; at !== last; ) {
-    at = stepTowards(at, last);
-    out.push(at);
-  }
-  return out;
 }

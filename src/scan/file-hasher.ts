@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import type { SkipCause } from '../core/image.js';
+import type { Sha256, SkipCause } from '../core/image.js';
 import { FLAG, KEY, type Manifest } from '../core/manifest.js';
 import type { ManifestBuilder } from '../core/manifest-builder.js';
 import { printable } from '../core/printable.js';
@@ -19,6 +19,8 @@ export type MetFile = {
   readonly index: number;
   /** Its index in the baseline, -1 where it is new. */
   readonly previous: number;
+  /** Its stat key equals the baseline's. */
+  readonly sameKey: boolean;
   readonly stat: Stat;
   readonly device: Device;
   readonly path: NativePath;
@@ -45,30 +47,76 @@ export class FileHasher {
   }
 
   hash(file: MetFile): void {
-    const { baseline, coverage } = this.#request;
-    const { maxFile } = coverage.rules;
-    if (maxFile > 0 && file.stat.size > maxFile) {
-      const size = formatSize(Number(file.stat.size));
-      this.#skip(file, 'too-large', `${size} is over the limit of ${formatSize(maxFile)}`);
-      return;
-    }
+    const { baseline } = this.#request;
     const previous = file.previous;
     const known = baseline !== 'none' && previous >= 0 && !baseline.has(previous, FLAG.skipped);
     const volatile = file.device.volatileInodes.has(file.stat.ino);
     const trust = decideTrust({
-      sameKey: known && this.#builder.sameKey(file.index, baseline, previous),
+      sameKey: known && file.sameKey,
       trusted: known && baseline.has(previous, FLAG.trusted),
       stampsTrusted: file.device.stampsTrusted,
       volatile,
     });
     if (trust === 'reuse' && known) {
-      if (isSpotCheck(file.index, this.#request.round)) this.#spotCheck(file, baseline);
+      if (this.#isDue(file.index)) this.#spotCheck(file, baseline);
       else this.#reuse(file, baseline);
+      return;
+    }
+    if (this.#isTooLarge(file)) {
+      this.#keepLarge(file, volatile);
       return;
     }
     if (volatile) syncFile(file.path);
     else if (this.#useEarly(file)) return;
     this.#read(file, volatile);
+  }
+
+  /**
+   * Reports whether a file whose stat key is known to stand can be taken over from the baseline as it
+   * is, and counts it then. All else is decided by {@link hash}.
+   */
+  mayTake({ index, previous, device }: Pick<MetFile, 'index' | 'previous' | 'device'>): boolean {
+    const { baseline, coverage } = this.#request;
+    if (baseline === 'none' || coverage.judgesFiles || this.#isDue(index)) return false;
+    if (!device.stampsTrusted || !baseline.has(previous, FLAG.trusted)) return false;
+    if (baseline.has(previous, FLAG.skipped)) return false;
+    const { volatileInodes } = device;
+    if (volatileInodes.size > 0 && volatileInodes.has(baseline.key(previous, KEY.ino)))
+      return false;
+    const size = Number(baseline.key(previous, KEY.size));
+    const { maxFile } = coverage.rules;
+    if (maxFile > 0 && size > maxFile) return false;
+    this.files += 1;
+    this.bytes += size;
+    return true;
+  }
+
+  #isDue(index: number): boolean {
+    return this.#request.spotChecks && isSpotCheck(index, this.#request.round);
+  }
+
+  /** Takes back what {@link mayTake} has counted since. */
+  uncount({ files, bytes }: { readonly files: number; readonly bytes: number }): void {
+    this.files = files;
+    this.bytes = bytes;
+  }
+
+  #isTooLarge({ stat }: MetFile): boolean {
+    const { maxFile } = this.#request.coverage.rules;
+    return maxFile > 0 && stat.size > maxFile;
+  }
+
+  /** A file over the limit is captured where that costs no space; else its image is skipped. */
+  #keepLarge(file: MetFile, volatile: boolean): void {
+    const { maxFile } = this.#request.coverage.rules;
+    const kept = this.#request.keepLarge(file.path, file.stat);
+    if (kept.kind === 'cloned') {
+      this.#take(file, { sha256: kept.sha256, stat: kept.stat }, volatile);
+      return;
+    }
+    if (kept.kind === 'linked') this.#builder.setKey(file.index, kept.stat);
+    const size = formatSize(Number(file.stat.size));
+    this.#skip(file, 'too-large', `${size} is over the limit of ${formatSize(maxFile)}`);
   }
 
   #reuse({ index, previous, stat }: MetFile, baseline: Manifest): void {
@@ -102,18 +150,27 @@ export class FileHasher {
         this.#skip(file, 'unreadable', result.reason);
         return;
       case 'read':
-        this.#builder.setKey(file.index, result.stat);
-        this.#builder.setHash(file.index, result.sha256);
-        this.#builder.setFlags(file.index, shapeOf(result.stat));
-        if (!volatile && isSettled(result.stat.ctimeNs, file.device.probe)) {
-          this.#builder.setFlags(file.index, FLAG.trusted);
-        }
-        this.files += 1;
-        this.bytes += Number(result.stat.size);
-        this.hashedFiles += 1;
-        this.hashedBytes += Number(result.stat.size);
+        this.#take(file, result, volatile);
         return;
     }
+  }
+
+  #take(
+    { index, device }: MetFile,
+    { sha256, stat }: { readonly sha256: Sha256; readonly stat: Stat },
+    volatile: boolean,
+  ): void {
+    this.changed = true;
+    this.#builder.setKey(index, stat);
+    this.#builder.setHash(index, sha256);
+    this.#builder.setFlags(index, shapeOf(stat));
+    if (!volatile && isSettled(stat.ctimeNs, device.probe)) {
+      this.#builder.setFlags(index, FLAG.trusted);
+    }
+    this.files += 1;
+    this.bytes += Number(stat.size);
+    this.hashedFiles += 1;
+    this.hashedBytes += Number(stat.size);
   }
 
   /** Hashes what is trusted. A difference is a hole in the trust rule, and must be told. */

@@ -3,6 +3,9 @@ import type { Sha256 } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import type { Coverage } from '../core/rules.js';
+import type { LargeKept } from '../files/large-kept.js';
+import type { NativePath } from '../files/native-path.js';
+import type { Stat } from '../files/stat.js';
 
 /** What a scan is asked. */
 export type ScanRequest = {
@@ -12,14 +15,17 @@ export type ScanRequest = {
   readonly store: ByteString;
   readonly coverage: Coverage;
   readonly sink: ContentSink;
+  /** Keeps a file over the size limit by other means than a copy, if there are any. */
+  readonly keepLarge: (path: NativePath, stat: Stat) => LargeKept;
   /** What was known before: its hashes are reused as far as they can be trusted. */
   readonly baseline: Manifest | 'none';
   /** Directories covered (or left out) in the baseline stay so, whatever marks came or went. */
   readonly keepCoverage: boolean;
   /** Hashes made while a command ran. */
   readonly early: ReadonlyMap<RelPath, EarlyHash>;
-  /** Numbers this scan: chooses which trusted entries are hashed all the same. */
+  /** Numbers this scan: chooses which trusted entries are hashed all the same, if any are. */
   readonly round: number;
+  readonly spotChecks: boolean;
   /** Gives the numbers of the packs, asked once the last content is in. */
   readonly packs: () => readonly number[];
   readonly onProgress: (progress: ScanProgress) => void;

@@ -1,30 +1,20 @@
 import fs from 'node:fs';
-import type { SkipCause } from '../core/image.js';
-import { ENTRY, FLAG, type Manifest } from '../core/manifest.js';
-import { ManifestBuilder, type StatKey } from '../core/manifest-builder.js';
+import { ENTRY, FLAG, KEY, type Manifest } from '../core/manifest.js';
+import { ManifestBuilder } from '../core/manifest-builder.js';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
-import { type ByteString, joinPath, type RelPath, ROOT } from '../core/relpath.js';
+import { type ByteString, joinPath, ROOT } from '../core/relpath.js';
 import { type NativePath, toNative } from '../files/native-path.js';
 import { entryType, lstat, type Stat, specialName } from '../files/stat.js';
 import type { Tree } from '../files/tree.js';
 import type { Device, Devices } from './devices.js';
 import { FileHasher } from './file-hasher.js';
 import { Judge } from './judge.js';
+import { type AnyListing, KnownNames, type MetDirectory } from './known-names.js';
 import { CHANGED_MEANWHILE, listDirectory, PreviousNames } from './listing.js';
+import { type LookAhead, lookAhead } from './look-ahead.js';
 import { type Place, Places } from './places.js';
 import type { ScanRequest, ScanResult } from './request.js';
-
-/** A directory that was added to the manifest and is to be listed. */
-type MetDirectory = {
-  readonly path: RelPath;
-  readonly index: number;
-  /** Its index in the baseline, -1 where it is new. */
-  readonly previous: number;
-  readonly stat: Stat;
-  readonly device: Device;
-  /** Why it is left out although something below it may be included; `''` where it is covered. */
-  readonly inherited: string;
-};
+import { Rows } from './rows.js';
 
 type MetEntry = {
   readonly name: ByteString;
@@ -32,6 +22,8 @@ type MetEntry = {
   readonly index: number;
   readonly previous: number;
   readonly stat: Stat;
+  /** Its stat key equals the baseline's. */
+  readonly sameKey: boolean;
 };
 
 /** One walk over a workspace: builds the new manifest beside the old one, directory by directory. */
@@ -42,18 +34,21 @@ export class Walk {
   readonly #hasher: FileHasher;
   readonly #judge: Judge;
   readonly #places: Places;
+  readonly #knownNames: KnownNames;
   readonly #baseline: Manifest | 'none';
   readonly #takenAt = Date.now();
-  /** No entry differs from the baseline in place, key or text. */
-  #identical: boolean;
+  readonly #rows: Rows;
+  readonly #ahead: LookAhead;
 
   constructor(request: ScanRequest, tree: Tree, devices: Devices) {
     this.#request = request;
     this.#judge = new Judge(request);
     this.#places = new Places(request, tree);
+    this.#knownNames = new KnownNames(request, this.#builder);
     this.#devices = devices;
     this.#baseline = request.baseline;
-    this.#identical = request.baseline !== 'none';
+    this.#rows = new Rows(this.#builder, request.baseline);
+    this.#ahead = lookAhead(request.root, request.baseline);
     this.#hasher = new FileHasher(request, this.#builder);
   }
 
@@ -61,15 +56,18 @@ export class Walk {
     const { root } = this.#request;
     const stat = statRoot(root);
     if (stat === 'absent') {
-      const { none } = ENTRY;
-      this.#builder.add({ parent: 0, name: '', type: none, flags: 0, key: NO_KEY, text: '' });
-      this.#identical = false;
+      this.#rows.addNothing();
       return this.#result();
     }
     const previous = this.#baseline === 'none' ? -1 : 0;
-    const index = this.#add({ parent: 0, name: '', type: ENTRY.directory, stat, previous });
+    const type = ENTRY.directory;
+    const { index } = this.#rows.add({ parent: 0, name: '', type, stat, previous });
     const device = this.#devices.at(stat.dev, root);
-    this.#directory({ path: ROOT, index, previous, stat, device, inherited: '' });
+    try {
+      this.#directory({ path: ROOT, index, previous, stat, device, inherited: '' });
+    } finally {
+      this.#ahead.end();
+    }
     return this.#result();
   }
 
@@ -77,7 +75,7 @@ export class Walk {
     const { warnings, hashedFiles, hashedBytes, files, bytes, changed } = this.#hasher;
     const counts = { warnings, hashedFiles, hashedBytes };
     const baseline = this.#baseline;
-    if (baseline !== 'none' && this.#identical && !changed) {
+    if (baseline !== 'none' && this.#rows.identical && !changed) {
       if (this.#builder.count === baseline.count) return { manifest: baseline, ...counts };
     }
     const { packs, round } = this.#request;
@@ -89,51 +87,109 @@ export class Walk {
   #directory(met: MetDirectory): void {
     const place = this.#places.reach(met.path);
     if (place === 'gone') {
-      this.#unlisted(met, CHANGED_MEANWHILE);
+      this.#rows.unlist(met, CHANGED_MEANWHILE);
       return;
     }
+    const known = this.#knownNames.of(met);
+    if (known !== 'unknown' && this.#judged(met, known, place) === 'done') return;
     const listing = listDirectory(place.self);
     if (listing.kind === 'unknown') {
-      this.#unlisted(met, listing.reason);
+      this.#rows.unlist(met, listing.reason);
       return;
     }
-    const verdict = this.#judge.marks(met, listing.names, place.at);
-    if (verdict.kind === 'covered') {
-      this.#entries(met, listing.names, place.at);
-    } else if (this.#request.coverage.mayIncludeBelow(met.path)) {
-      this.#entries({ ...met, inherited: verdict.why }, listing.names, place.at);
-    } else {
-      this.#leaveOut(met, verdict.why);
-    }
+    if (this.#knownNames.settle(met) === 'news') this.#rows.identical = false;
+    this.#judged(met, listing, place);
   }
 
-  /** Adds a directory's entries side by side, then hashes its files, then goes into its directories. */
-  #entries(met: MetDirectory, names: readonly ByteString[], reach: Place['at']): void {
-    const start = this.#builder.count;
+  #judged(met: MetDirectory, listing: AnyListing, place: Place): 'done' | 'stale' {
+    const verdict = this.#judge.marks(met, listing.names, place.at);
+    if (verdict.kind === 'covered') return this.#entries(met, listing, place);
+    if (this.#request.coverage.mayIncludeBelow(met.path)) {
+      return this.#entries({ ...met, inherited: verdict.why }, listing, place);
+    }
+    this.#rows.leaveOut(met, verdict.why);
+    return 'done';
+  }
+
+  /**
+   * Adds a directory's entries side by side, then hashes its files, then goes into its directories.
+   * `stale` where a name of the baseline is gone although its directory's stamps did not move: then
+   * nothing was added, and the directory must be listed.
+   */
+  #entries(met: MetDirectory, listing: AnyListing, place: Place): 'done' | 'stale' {
+    const { at: reach } = place;
+    const start = this.#builder.mark();
+    const { news } = this.#rows;
+    const counted = { files: this.#hasher.files, bytes: this.#hasher.bytes };
+    if (this.#baseline !== 'none' && met.previous >= 0) {
+      this.#ahead.advance(this.#baseline.children(met.previous).end);
+    }
     const previous = new PreviousNames(this.#baseline, met.previous);
     const files: MetEntry[] = [];
     const directories: MetDirectory[] = [];
-    for (const name of names) {
+    for (const name of listing.names) {
+      const before = previous.seek(name);
+      if (before >= 0 && this.#ahead.isSame(before)) {
+        if (this.#takeSame(met, name, before, directories)) continue;
+      }
       const native = reach(name);
-      const entry = this.#meet(met, { name, native, previous: previous.seek(name) });
+      const entry = this.#meet(met, { name, native, previous: before });
+      if (entry === 'nothing' && listing.kind === 'known') {
+        this.#builder.rollBack(start);
+        this.#hasher.uncount(counted);
+        return 'stale';
+      }
       if (entry === 'nothing') continue;
       if (entry.stat.isDirectory()) this.#meetDirectory(met, entry, directories);
       else this.#meetLeaf(met, entry, files);
     }
-    this.#builder.setChildren(met.index, start, this.#builder.count - start);
-    for (const { name, native, index, previous: before, stat } of files) {
+    this.#builder.setChildren(met.index, start.count, this.#builder.count - start.count);
+    for (const { name, native, index, previous: before, stat, sameKey } of files) {
       this.#hasher.hash({
         index,
         previous: before,
+        sameKey,
         stat,
         device: this.#deviceOf(stat, met),
         path: native,
         relative: () => joinPath(met.path, name),
       });
     }
-    this.#checkStill(met);
+    if (listing.kind !== 'known' || news !== this.#rows.news) this.#checkStill(met);
     this.#request.onProgress({ entries: this.#builder.count, bytes: this.#hasher.bytes });
     for (const directory of directories) this.#directory(directory);
+    return 'done';
+  }
+
+  /**
+   * Takes an entry over from the baseline without looking at it again; false where it must be looked
+   * at all the same.
+   */
+  #takeSame(
+    met: MetDirectory,
+    name: ByteString,
+    previous: number,
+    directories: MetDirectory[],
+  ): boolean {
+    const baseline = this.#baseline;
+    if (baseline === 'none' || baseline.key(previous, KEY.dev) !== met.stat.dev) return false;
+    if (baseline.type(previous) === ENTRY.directory) {
+      if (baseline.has(previous, FLAG.skipped | FLAG.unlisted)) return false;
+      const stat = {
+        dev: met.stat.dev,
+        ino: baseline.key(previous, KEY.ino),
+        ctimeNs: baseline.key(previous, KEY.ctime),
+      };
+      const index = this.#rows.copy(met.index, baseline, previous);
+      this.#builder.clearFlags(index);
+      this.#meetDirectory(met, { name, index, previous, stat }, directories);
+      return true;
+    }
+    if (baseline.type(previous) !== ENTRY.file || met.inherited !== '') return false;
+    const { device } = met;
+    if (!this.#hasher.mayTake({ index: this.#builder.count, previous, device })) return false;
+    this.#rows.copy(met.index, baseline, previous);
+    return true;
   }
 
   #meet(
@@ -144,26 +200,28 @@ export class Walk {
     try {
       stat = lstat(native);
     } catch (error) {
-      const text = `it cannot be looked at: ${errnoWords(error)}`;
-      const flags = FLAG.skipped | FLAG.unlisted;
-      this.#builder.add({ parent: met.index, name, type: ENTRY.other, flags, key: NO_KEY, text });
-      this.#identical = false;
+      const reason = `it cannot be looked at: ${errnoWords(error)}`;
+      this.#rows.addUnknown(met.index, name, reason);
       return 'nothing';
     }
     if (stat === 'absent' || (stat.isDirectory() && this.#places.isStore(met.path, name)))
       return 'nothing';
     const type = entryType(stat);
-    const index = this.#add({ parent: met.index, name, type, stat, previous });
-    return { name, native, index, previous, stat };
+    const { index, sameKey } = this.#rows.add({ parent: met.index, name, type, stat, previous });
+    return { name, native, index, previous, stat, sameKey };
   }
 
-  #meetDirectory(met: MetDirectory, entry: MetEntry, directories: MetDirectory[]): void {
+  #meetDirectory(
+    met: MetDirectory,
+    entry: Pick<MetDirectory, 'index' | 'previous' | 'stat'> & { readonly name: ByteString },
+    directories: MetDirectory[],
+  ): void {
     const { index, previous, stat } = entry;
     const path = joinPath(met.path, entry.name);
     const verdict = this.#judge.directory(path, previous, met.inherited);
     const inherited = verdict.kind === 'left-out' ? verdict.why : '';
     if (inherited !== '' && !this.#request.coverage.mayIncludeBelow(path)) {
-      this.#leaveOut(entry, inherited);
+      this.#rows.leaveOut(entry, inherited);
       return;
     }
     const device = this.#deviceOf(stat, met, path);
@@ -175,23 +233,22 @@ export class Walk {
     if (coverage.judgesFiles || met.inherited !== '') {
       const verdict = coverage.judgeFile(joinPath(met.path, entry.name), met.inherited);
       if (verdict.kind === 'left-out') {
-        this.#skip(entry, 'left-out', verdict.why);
+        this.#rows.skip(entry, 'left-out', verdict.why);
         return;
       }
     }
     if (entry.stat.isFile()) files.push(entry);
     else if (entry.stat.isSymbolicLink()) this.#link(entry);
     else if (!entry.stat.isFIFO())
-      this.#skip(entry, 'unreadable', `${specialName(entry.stat)} is not captured`);
+      this.#rows.skip(entry, 'unreadable', `${specialName(entry.stat)} is not captured`);
   }
 
   #link(entry: MetEntry): void {
     try {
       const target = fs.readlinkSync(entry.native, 'latin1');
-      this.#builder.setText(entry.index, target);
-      this.#compareText(entry.previous, target);
+      this.#rows.setTarget(entry, target);
     } catch (error) {
-      this.#skip(entry, 'unreadable', `it cannot be read: ${errnoWords(error)}`);
+      this.#rows.skip(entry, 'unreadable', `it cannot be read: ${errnoWords(error)}`);
     }
   }
 
@@ -205,65 +262,14 @@ export class Walk {
     if (place === 'root') return;
     const now = place === 'gone' ? 'absent' : lstat(place.self);
     if (now !== 'absent' && now.ino === stat.ino && now.dev === stat.dev) return;
-    this.#builder.setUnlisted(index, CHANGED_MEANWHILE);
-    this.#identical = false;
+    this.#rows.unlist({ index, previous: -1 }, CHANGED_MEANWHILE);
   }
 
-  #add(entry: {
-    readonly parent: number;
-    readonly name: ByteString;
-    readonly type: number;
-    readonly stat: Stat;
-    readonly previous: number;
-  }): number {
-    const { parent, name, type, stat, previous } = entry;
-    const index = this.#builder.add({ parent, name, type, flags: 0, key: stat, text: '' });
-    if (this.#identical) {
-      this.#identical =
-        this.#baseline !== 'none' &&
-        previous === index &&
-        this.#builder.sameKey(index, this.#baseline, previous);
-    }
-    return index;
-  }
-
-  #skip({ index, previous }: Met, why: SkipCause, reason: string): void {
-    this.#builder.setSkipped(index, why, reason);
-    this.#compareText(previous, reason);
-  }
-
-  #leaveOut(met: Met, reason: string): void {
-    this.#builder.setUnlisted(met.index, reason);
-    this.#skip(met, 'left-out', reason);
-  }
-
-  #unlisted({ index, previous }: Met, reason: string): void {
-    this.#builder.setUnlisted(index, reason);
-    this.#compareText(previous, reason);
-  }
-
-  #compareText(previous: number, text: string): void {
-    const known = this.#baseline !== 'none' && previous >= 0;
-    if (!known || this.#baseline.text(previous) !== text) this.#identical = false;
-  }
-
-  #deviceOf(stat: Stat, met: MetDirectory, path = met.path): Device {
+  #deviceOf(stat: Pick<Stat, 'dev'>, met: MetDirectory, path = met.path): Device {
     if (stat.dev === met.stat.dev) return met.device;
     return this.#devices.at(stat.dev, this.#places.absolute(path));
   }
 }
-
-type Met = { readonly index: number; readonly previous: number };
-const NO_KEY: StatKey = {
-  dev: 0n,
-  ino: 0n,
-  mode: 0n,
-  uid: 0n,
-  gid: 0n,
-  size: 0n,
-  mtimeNs: 0n,
-  ctimeNs: 0n,
-};
 
 /** Looks at the root; links above it and at it are the user's own and are followed. */
 function statRoot(root: ByteString): Stat | 'absent' {

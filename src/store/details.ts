@@ -5,6 +5,7 @@ import type { Change } from '../core/change.js';
 import { isErrno, PreimageError } from '../core/problem.js';
 import { type ChangesRef, decodeChanges, encodeChanges } from '../core/records.js';
 import { writeDurably } from '../files/durable.js';
+import { renewAge } from './sweep.js';
 
 /** Up to this many changes stand in the log's line itself. */
 const INLINE_CHANGES = 16;
@@ -29,7 +30,7 @@ export function writeDetail(directory: string, text: string): string {
   const bytes = Buffer.from(text, 'utf8');
   const sha256 = crypto.hash('sha256', bytes, 'hex');
   const path = join(directory, sha256);
-  if (!fs.existsSync(path)) writeDurably(path, [bytes]);
+  if (!renewAge(path)) writeDurably(path, [bytes]);
   return sha256;
 }
 

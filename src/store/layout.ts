@@ -1,10 +1,12 @@
+import crypto from 'node:crypto';
 import fs from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import * as v from 'valibot';
+import { encodeBytes } from '../core/image-codec.js';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { STORE_VERSION } from '../core/records.js';
 import { type ByteString, fromText } from '../core/relpath.js';
-import { makePrivateDirectory, writeDurably } from '../files/durable.js';
+import { makePrivateDirectory, syncDirectory, writeDurably } from '../files/durable.js';
 
 /** Where everything of one workspace is kept. */
 export type StoreLayout = {
@@ -12,6 +14,8 @@ export type StoreLayout = {
   /** Absolute real path of the workspace, as a byte string. */
   readonly root: ByteString;
   readonly packs: string;
+  /** Files over the size limit, as clones or hard links: see `big-files.ts`. */
+  readonly big: string;
   readonly manifests: string;
   /** Lists of changes and of events that are too long for the log, named by their hash. */
   readonly details: string;
@@ -19,6 +23,8 @@ export type StoreLayout = {
   readonly control: string;
   readonly locks: string;
   readonly log: string;
+  /** What `verify --repair` has set aside. */
+  readonly damaged: string;
 };
 
 /** Opens the store in a directory; `none` where there is none yet. */
@@ -34,13 +40,13 @@ export function openStoreAt(directory: string): StoreLayout | 'none' {
       cause: error,
     });
   }
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), IdentitySchema), text);
-  if (!parsed.success) {
+  const identity = decodeIdentity(text);
+  if (identity === 'damaged') {
     throw new PreimageError('damaged', `The store's own description ${path} cannot be read.`, {
-      hint: 'Its history is in the files beside it; restore that file from a copy of the store.',
+      hint: 'All else is in the files beside it; write it anew with: preimage verify --repair',
     });
   }
-  const { version, root } = parsed.output;
+  const { version, root } = identity;
   if (version > STORE_VERSION) {
     throw new PreimageError(
       'newer-store',
@@ -48,10 +54,7 @@ export function openStoreAt(directory: string): StoreLayout | 'none' {
       { hint: 'Use the newer preimage that made it, or give another --store.' },
     );
   }
-  const layout = layoutOf(
-    directory,
-    typeof root === 'string' ? fromText(root) : fromBase64(root.b64),
-  );
+  const layout = layoutOf(directory, root);
   refuseLinks(layout);
   return layout;
 }
@@ -76,15 +79,8 @@ export function createStoreAt(directory: string, root: ByteString): StoreLayout 
     for (const path of [directory, ...directoriesIn(layout)]) makePrivateDirectory(path);
     const known = openStoreAt(directory);
     if (known !== 'none') return known;
-    const encoded = Buffer.from(root, 'latin1');
-    const text = encoded.toString('utf8');
-    const lossy = !Buffer.from(text, 'utf8').equals(encoded);
-    const identity = {
-      version: STORE_VERSION,
-      root: lossy ? { b64: encoded.toString('base64') } : text,
-    };
-    const json = `${JSON.stringify(identity)}\n`;
-    writeDurably(join(directory, IDENTITY_FILE), [Buffer.from(json, 'utf8')]);
+    writeIdentity(directory, root);
+    syncDirectory(dirname(directory));
     return layout;
   } catch (error) {
     if (error instanceof PreimageError) throw error;
@@ -99,15 +95,56 @@ export function createStoreAt(directory: string, root: ByteString): StoreLayout 
   }
 }
 
-const IDENTITY_FILE = 'store.json';
+/** Writes the store's own description. */
+export function writeIdentity(directory: string, root: ByteString): void {
+  const identity = {
+    version: STORE_VERSION,
+    root: encodeBytes(root),
+    check: checkOf(STORE_VERSION, root),
+  };
+  const json = `${JSON.stringify(identity)}\n`;
+  writeDurably(join(directory, IDENTITY_FILE), [Buffer.from(json, 'utf8')]);
+}
 
-const IdentitySchema = v.object({
-  version: v.pipe(v.number(), v.integer(), v.minValue(1)),
-  root: v.union([v.string(), v.object({ b64: v.pipe(v.string(), v.base64()) })]),
+/** The store's own description: its format and the workspace that it belongs to. */
+export const IDENTITY_FILE = 'store.json';
+
+const Version = v.pipe(v.number(), v.integer(), v.minValue(1));
+const Root = v.union([v.string(), v.object({ b64: v.pipe(v.string(), v.base64()) })]);
+
+const IdentitySchema = v.strictObject({
+  version: Version,
+  root: Root,
+  /** A store with the wrong root would put files where they do not belong: see {@link checkOf}. */
+  check: v.optional(v.string()),
 });
 
 function directoriesIn({ packs, manifests, details, control, locks }: StoreLayout): string[] {
   return [packs, manifests, details, control, locks];
+}
+
+/** What a newer format must still have, to be told as one. */
+const NewerSchema = v.object({ version: Version, check: v.optional(v.string()) });
+
+type Identity = { readonly version: number; readonly root: ByteString };
+
+function decodeIdentity(text: string): Identity | 'damaged' {
+  const newer = v.safeParse(v.pipe(v.string(), v.parseJson(), NewerSchema), text);
+  if (!newer.success) return 'damaged';
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), IdentitySchema), text);
+  if (parsed.success) {
+    const { version, root: encoded, check } = parsed.output;
+    const root = typeof encoded === 'string' ? fromText(encoded) : fromBase64(encoded.b64);
+    if (check === undefined || check === checkOf(version, root)) return { version, root };
+    // A check that fits our own format: it is the number that is wrong.
+    if (version <= STORE_VERSION || check === checkOf(STORE_VERSION, root)) return 'damaged';
+  }
+  const { version } = newer.output;
+  return version > STORE_VERSION ? { version, root: '' } : 'damaged';
+}
+
+function checkOf(version: number, root: ByteString): string {
+  return crypto.hash('sha256', Buffer.from(`${version}\n${root}`, 'latin1'), 'hex');
 }
 
 function layoutOf(directory: string, root: ByteString): StoreLayout {
@@ -115,11 +152,13 @@ function layoutOf(directory: string, root: ByteString): StoreLayout {
     directory,
     root,
     packs: join(directory, 'packs'),
+    big: join(directory, 'big'),
     manifests: join(directory, 'manifests'),
     details: join(directory, 'details'),
     control: join(directory, 'control'),
     locks: join(directory, 'locks'),
     log: join(directory, 'log'),
+    damaged: join(directory, 'damaged'),
   };
 }
 

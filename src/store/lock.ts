@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { isErrno, PreimageError } from '../core/problem.js';
+import { errnoOf, isErrno, PreimageError } from '../core/problem.js';
 import { type ProcessIdentity, ProcessIdentitySchema } from '../core/records.js';
 import { PRIVATE_FILE } from '../files/durable.js';
 import { isAlive, ownIdentity } from '../files/process-identity.js';
@@ -19,28 +19,46 @@ const LONGEST_PAUSE_MS = 50;
  */
 export function withLock<T>(locks: string, name: string, run: () => T): T {
   const path = join(locks, name);
-  acquire(path);
+  const holder = acquire(path, WAIT_MS);
+  if (holder === 'acquired') return releasing(path, run);
+  const who = holder === 'unreadable' ? 'an unknown process' : `process ${holder.pid}`;
+  throw new PreimageError('busy', `${who} holds the workspace's history (${path}).`, {
+    hint: 'Wait until it has finished, then try again.',
+  });
+}
+
+/** Runs a function while holding a lock, or does not run it where somebody holds it. */
+export function withFreeLock<T>(locks: string, name: string, run: () => T): T | 'held' {
+  const path = join(locks, name);
+  return acquire(path, 0) === 'acquired' ? releasing(path, run) : 'held';
+}
+
+function releasing<T>(path: string, run: () => T): T {
   try {
     return run();
   } finally {
-    fs.rmSync(path, { force: true });
+    release(path);
   }
 }
 
-function acquire(path: string): void {
+/** A lock that cannot be removed dies with us: no reason to call what was done under it undone. */
+function release(path: string): void {
+  try {
+    fs.rmSync(path, { force: true });
+  } catch (error) {
+    if (errnoOf(error) === '') throw error;
+  }
+}
+
+function acquire(path: string, waitMs: number): 'acquired' | 'unreadable' | ProcessIdentity {
   const own = JSON.stringify(ownIdentity());
-  const deadline = Date.now() + WAIT_MS;
+  const deadline = Date.now() + waitMs;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    if (tryAcquire(path, own)) return;
+    if (tryAcquire(path, own)) return 'acquired';
     const holder = readHolder(path);
     if (holder === 'gone') continue;
     if (isDead(path, holder) && breakLock(path, own)) continue;
-    if (Date.now() > deadline) {
-      const who = holder === 'unreadable' ? 'an unknown process' : `process ${holder.pid}`;
-      throw new PreimageError('busy', `${who} holds the workspace's history (${path}).`, {
-        hint: 'Wait until it has finished, then try again.',
-      });
-    }
+    if (Date.now() >= deadline) return holder;
     Atomics.wait(PAUSE, 0, 0, pause);
   }
 }

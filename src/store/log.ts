@@ -1,8 +1,9 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
+import { dirname } from 'node:path';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { decodeRecord, encodeRecord, type LogRecord } from '../core/records.js';
-import { OPEN, PRIVATE_FILE, writeAll } from '../files/durable.js';
+import { OPEN, PRIVATE_FILE, syncDirectory, writeAll, writeDurably } from '../files/durable.js';
 
 /** What the log says. */
 export type LogContents = {
@@ -16,7 +17,7 @@ export type LogContents = {
 };
 
 /** What the first line names as the line before it. */
-const LOG_START = '0'.repeat(64);
+export const LOG_START = '0'.repeat(64);
 
 /**
  * Reads the log and checks its chain. A line is `<own hash> <hash of the line before> <JSON>`, the own
@@ -24,35 +25,43 @@ const LOG_START = '0'.repeat(64);
  * not fit throws `damaged`.
  */
 export function readLog(path: string): LogContents {
-  let text: string;
-  try {
-    text = fs.readFileSync(path, 'utf8');
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return { records: [], head: LOG_START, length: 0, torn: false };
-    throw new PreimageError('cannot-store', `Cannot read ${path}: ${errnoWords(error)}.`, {
-      cause: error,
-    });
-  }
+  const bytes = readBytes(path);
   const records: LogRecord[] = [];
   let head = LOG_START;
   let start = 0;
-  let bytes = 0;
   for (;;) {
-    const end = text.indexOf('\n', start);
+    const end = bytes.indexOf(NEWLINE, start);
     if (end < 0) break;
-    const line = text.slice(start, end);
-    const parsed = parseLine(line, head);
-    if (typeof parsed === 'string') {
-      throw new PreimageError('damaged', `Line ${records.length + 1} of ${path}: ${parsed}.`, {
-        hint: 'The history was changed by something else than preimage; nothing was touched.',
+    const parsed = parseLine(bytes.subarray(start, end));
+    const wrong =
+      typeof parsed === 'string'
+        ? parsed
+        : parsed.previous === head
+          ? ''
+          : 'it does not follow the line before it';
+    if (wrong !== '' || typeof parsed === 'string') {
+      throw new PreimageError('damaged', `Line ${records.length + 1} of ${path}: ${wrong}.`, {
+        hint: 'Nothing was touched. See what is damaged with: preimage verify',
       });
     }
     records.push(parsed.record);
     head = parsed.hash;
-    bytes += Buffer.byteLength(line, 'utf8') + 1;
     start = end + 1;
   }
-  return { records, head, length: bytes, torn: start < text.length };
+  return { records, head, length: start, torn: start < bytes.length };
+}
+
+/** Reads the log's bytes, none where there is no log. */
+export function readBytes(path: string): Buffer {
+  try {
+    return fs.readFileSync(path);
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return Buffer.alloc(0);
+    throw new PreimageError('cannot-store', `Cannot read ${path}: ${errnoWords(error)}.`, {
+      hint: 'Mend that, then try again; nothing is lost.',
+      cause: error,
+    });
+  }
 }
 
 /**
@@ -60,15 +69,15 @@ export function readLog(path: string): LogContents {
  * A torn last line is cut off first.
  */
 export function appendRecord(path: string, contents: LogContents, record: LogRecord): LogContents {
-  const rest = `${contents.head} ${encodeRecord(record)}`;
-  const hash = crypto.hash('sha256', rest, 'hex');
-  const line = Buffer.from(`${hash} ${rest}\n`, 'utf8');
+  const { line, hash } = makeLine(contents.head, record);
   const fd = fs.openSync(path, OPEN.update, PRIVATE_FILE);
   try {
     if (contents.torn) fs.ftruncateSync(fd, contents.length);
     try {
       writeAll(fd, line, contents.length);
       fs.fsyncSync(fd);
+      // Its first line makes the file: its name must last as well.
+      if (contents.length === 0) syncDirectory(dirname(path));
     } catch (error) {
       // A line that is only half there must not stand before the next one.
       fs.ftruncateSync(fd, contents.length);
@@ -81,17 +90,47 @@ export function appendRecord(path: string, contents: LogContents, record: LogRec
   return { records: [...contents.records, record], head: hash, length, torn: false };
 }
 
-function parseLine(
-  line: string,
-  head: string,
-): { readonly hash: string; readonly record: LogRecord } | string {
-  const hash = line.slice(0, 64);
-  const rest = line.slice(65);
-  if (line[64] !== ' ' || crypto.hash('sha256', rest, 'hex') !== hash) {
+/**
+ * Writes a log anew, whole or not at all; the caller holds the log's lock. Who reads it meanwhile has
+ * the old one or the new one, for everyone reads it in one go.
+ */
+export function rewriteLog(path: string, records: readonly LogRecord[]): void {
+  let head = LOG_START;
+  const lines = records.map((record) => {
+    const { line, hash } = makeLine(head, record);
+    head = hash;
+    return line;
+  });
+  writeDurably(path, lines);
+}
+
+/** A line of the log that is whole; whether it follows the one before it is for the caller to see. */
+export type ParsedLine = {
+  readonly hash: string;
+  readonly previous: string;
+  readonly record: LogRecord;
+};
+
+/** Reads one line, without its end; says in words why it is none. */
+export function parseLine(line: Buffer): ParsedLine | string {
+  const hash = line.toString('latin1', 0, 64);
+  const rest = line.subarray(65);
+  if (line[64] !== SPACE || crypto.hash('sha256', rest, 'hex') !== hash) {
     return 'its hash does not fit what it says';
   }
-  if (rest.slice(0, 64) !== head) return 'it does not follow the line before it';
-  const record = decodeRecord(rest.slice(65));
+  const record = decodeRecord(rest.toString('utf8', 65));
   if ('invalid' in record) return record.invalid;
-  return { hash, record };
+  return { hash, previous: rest.toString('latin1', 0, 64), record };
+}
+
+const NEWLINE = 0x0a;
+const SPACE = 0x20;
+
+function makeLine(
+  head: string,
+  record: LogRecord,
+): { readonly line: Buffer; readonly hash: string } {
+  const rest = `${head} ${encodeRecord(record)}`;
+  const hash = crypto.hash('sha256', rest, 'hex');
+  return { line: Buffer.from(`${hash} ${rest}\n`, 'utf8'), hash };
 }

@@ -4,17 +4,32 @@ import { join } from 'node:path';
 import type { Manifest } from '../core/manifest.js';
 import { decodeManifest, encodeManifest } from '../core/manifest-codec.js';
 import { isErrno, PreimageError } from '../core/problem.js';
-import { writeDurably } from '../files/durable.js';
+import { syncDirectory, writeWhole } from '../files/durable.js';
+import { GRACE_MS, renewAge, sweep } from './sweep.js';
 
-/** Writes a manifest durably under the hash of its bytes and gives that hash. */
+/**
+ * Writes a manifest under the hash of its bytes and gives that hash. It is not durable yet: as a
+ * baseline it only saves work; see {@link syncManifest} for when a step is to begin from it.
+ */
 export function writeManifest(directory: string, manifest: Manifest): string {
   const runs = encodeManifest(manifest);
   const hash = crypto.createHash('sha256');
   for (const run of runs) hash.update(run);
   const id = hash.digest('hex');
   const path = join(directory, id);
-  if (!fs.existsSync(path)) writeDurably(path, runs);
+  if (!renewAge(path)) writeWhole(path, runs);
   return id;
+}
+
+/** Makes a manifest durable, whoever wrote it: before the log says that a step begins from it. */
+export function syncManifest(directory: string, id: string): void {
+  const fd = fs.openSync(join(directory, id), 'r+');
+  try {
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+  syncDirectory(directory);
 }
 
 /** Loads a manifest and checks it against its name; `missing` where there is none. */
@@ -50,17 +65,12 @@ export function readManifest(directory: string, id: string): Manifest | 'missing
   }
 }
 
-/** Removes manifests that nobody names, but none that is younger than an hour: see the race. */
+/**
+ * Removes manifests that nobody names.
+ *
+ * RACE: a step that is just opening has written its manifest and not yet named it in the log. Deleting
+ * only old ones leaves it an hour.
+ */
 export function sweepManifests(directory: string, named: ReadonlySet<string>): void {
-  for (const name of fs.readdirSync(directory)) {
-    if (named.has(name)) continue;
-    const path = join(directory, name);
-    // RACE: a step that is just opening has written its manifest and not yet named it in the log.
-    // Deleting only old ones leaves it an hour.
-    const stat = fs.statSync(path, { throwIfNoEntry: false });
-    if (stat !== undefined && Date.now() - stat.mtimeMs > GRACE_MS)
-      fs.rmSync(path, { force: true });
-  }
+  sweep(directory, named, Date.now() - GRACE_MS);
 }
-
-const GRACE_MS = 60 * 60 * 1000;

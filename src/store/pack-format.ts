@@ -46,6 +46,8 @@ export function readHeader(source: Buffer, offset: number): RecordHeader | 'inva
   };
 }
 
-// 'PIR1', little-endian.
-const MAGIC = 0x31524950;
+/** What each header begins with. */
+export const MAGIC_BYTES = Buffer.from('PIR1', 'latin1');
+
+const MAGIC = MAGIC_BYTES.readUInt32LE(0);
 const CHECKED_BYTES = 60;

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { Sha256 } from '../core/image.js';
 import { isErrno } from '../core/problem.js';
 import { OPEN, PRIVATE_FILE, writeAll } from '../files/durable.js';
-import { HEADER_BYTES, readHeader } from './pack-format.js';
+import { walkPack } from './pack-walk.js';
+import { packName } from './retired.js';
 
 /** Where a content starts in its pack, in bytes. */
 export type IndexEntry = { readonly sha256: Sha256; readonly offset: number };
@@ -12,6 +13,8 @@ export type IndexEntry = { readonly sha256: Sha256; readonly offset: number };
 /** Finds contents in one pack. */
 export type PackIndex = {
   readonly count: number;
+  /** Its writer has ended and made it durable: nothing in it goes any more. */
+  readonly sealed: boolean;
   /** Gives the offset of a content's record, -1 where the pack does not hold it. */
   readonly find: (sha256: Sha256) => number;
   /** Lists all contents with their offsets. */
@@ -30,14 +33,19 @@ export function writePackIndex(
 ): void {
   const bytes = encode(entries, packLength);
   const path = indexPath(directory, pack);
-  const temporary = `${path}.tmp`;
-  const fd = fs.openSync(temporary, OPEN.anew, PRIVATE_FILE);
+  const temporary = `${path}.${process.pid}-index.tmp`;
   try {
-    writeAll(fd, bytes);
-  } finally {
-    fs.closeSync(fd);
+    const fd = fs.openSync(temporary, OPEN.anew, PRIVATE_FILE);
+    try {
+      writeAll(fd, bytes);
+    } finally {
+      fs.closeSync(fd);
+    }
+    fs.renameSync(temporary, path);
+  } catch (error) {
+    fs.rmSync(temporary, { force: true });
+    throw error;
   }
-  fs.renameSync(temporary, path);
 }
 
 /**
@@ -45,19 +53,35 @@ export function writePackIndex(
  * may have a live writer: what follows its last whole record is no damage.
  */
 export function loadPackIndex(directory: string, pack: number, packFd: number): PackIndex {
-  let bytes: Buffer;
+  const sealed = readPackIndex(directory, pack);
+  if (typeof sealed !== 'string') return sealed;
+  return indexOf(packFd, { sealed: sealed === 'damaged' });
+}
+
+/** The index of a sealed pack, with the length that the pack had when it was sealed. */
+export type SealedIndex = PackIndex & { readonly packLength: number };
+
+/** Reads a pack's index from its file. */
+export function readPackIndex(
+  directory: string,
+  pack: number,
+): SealedIndex | 'missing' | 'damaged' {
   try {
-    bytes = fs.readFileSync(indexPath(directory, pack));
+    return decode(fs.readFileSync(indexPath(directory, pack)));
   } catch (error) {
-    if (!isErrno(error, 'ENOENT')) throw error;
-    return walkPack(packFd);
+    if (isErrno(error, 'ENOENT')) return 'missing';
+    throw error;
   }
-  return decode(bytes) ?? walkPack(packFd);
+}
+
+/** Reports whether a pack has an index by now. */
+export function isSealed(directory: string, pack: number): boolean {
+  return fs.existsSync(indexPath(directory, pack));
 }
 
 /** Names an index's file. */
-function indexPath(directory: string, pack: number): string {
-  return join(directory, `${String(pack).padStart(8, '0')}.idx`);
+export function indexPath(directory: string, pack: number): string {
+  return join(directory, `${packName(pack)}.idx`);
 }
 
 const MAGIC = 'PREIMG-I';
@@ -90,17 +114,19 @@ function encode(entries: readonly IndexEntry[], packLength: number): Buffer {
   return bytes;
 }
 
-function decode(bytes: Buffer): PackIndex | undefined {
-  if (bytes.length < HASHES_AT + HASH || bytes.toString('latin1', 0, 8) !== MAGIC) return undefined;
+function decode(bytes: Buffer): SealedIndex | 'damaged' {
+  if (bytes.length < HASHES_AT + HASH || bytes.toString('latin1', 0, 8) !== MAGIC) return 'damaged';
   const count = bytes.readUInt32LE(8);
   const end = HASHES_AT + count * (HASH + OFFSET);
-  if (bytes.length !== end + HASH) return undefined;
+  if (bytes.length !== end + HASH) return 'damaged';
   const sum = crypto.createHash('sha256').update(bytes.subarray(0, end)).digest();
-  if (!sum.equals(bytes.subarray(end))) return undefined;
+  if (!sum.equals(bytes.subarray(end))) return 'damaged';
   const offsetsAt = HASHES_AT + count * HASH;
   const offsetOf = (i: number): number => Number(bytes.readBigUInt64LE(offsetsAt + i * OFFSET));
   return {
     count,
+    sealed: true,
+    packLength: Number(bytes.readBigUInt64LE(16)),
     find: (sha256) => {
       const wanted = Buffer.from(sha256, 'hex');
       const first = wanted[0] ?? 0;
@@ -124,19 +150,14 @@ function decode(bytes: Buffer): PackIndex | undefined {
   };
 }
 
-function walkPack(fd: number): PackIndex {
+function indexOf(fd: number, options: { readonly sealed: boolean }): PackIndex {
   const found = new Map<Sha256, number>();
-  const header = Buffer.alloc(HEADER_BYTES);
-  const size = fs.fstatSync(fd).size;
-  for (let offset = 0; offset + HEADER_BYTES <= size; ) {
-    fs.readSync(fd, header, 0, HEADER_BYTES, offset);
-    const record = readHeader(header, 0);
-    if (record === 'invalid' || offset + HEADER_BYTES + record.storedLength > size) break;
-    found.set(record.sha256, offset);
-    offset += HEADER_BYTES + record.storedLength;
+  for (const piece of walkPack(fd, options)) {
+    if (piece.kind === 'record') found.set(piece.header.sha256, piece.offset);
   }
   return {
     count: found.size,
+    sealed: false,
     find: (sha256) => found.get(sha256) ?? -1,
     entries: () => [...found].map(([sha256, offset]) => ({ sha256, offset })),
   };

@@ -7,6 +7,7 @@ import { isErrno } from '../core/problem.js';
 import { PRIVATE_FILE, syncDirectory, writeAll } from '../files/durable.js';
 import { CODEC, HEADER_BYTES, writeHeader } from './pack-format.js';
 import { type IndexEntry, writePackIndex } from './pack-index.js';
+import { packName, packNumber, RetiredList } from './retired.js';
 
 /** Records up to this many bytes are gathered before they are written. */
 const BUFFER_BYTES = 1024 * 1024;
@@ -102,8 +103,8 @@ export class PackWriter implements ContentSink {
   close(): void {
     this.#flush();
     if (this.#file === undefined) return;
-    fs.closeSync(this.#file.fd);
     writePackIndex(this.#directory, this.#file.number, [...this.#entries.values()], this.#length);
+    fs.closeSync(this.#file.fd);
     this.#file = undefined;
   }
 
@@ -134,20 +135,32 @@ export class PackWriter implements ContentSink {
   }
 }
 
-/** Makes durable what another writer, dead or alive, has appended to its pack. */
-export function syncPack(directory: string, number: number): void {
-  const fd = fs.openSync(packPath(directory, number), 'r+');
+/** Makes durable what another writer, dead or alive, has appended to its pack; false if it is gone. */
+export function syncPack(directory: string, number: number): boolean {
+  let fd: number;
+  try {
+    fd = fs.openSync(packPath(directory, number), 'r+');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return false;
+    throw error;
+  }
   try {
     fs.fdatasyncSync(fd);
   } finally {
     fs.closeSync(fd);
   }
   syncDirectory(directory);
+  return true;
 }
 
 /** Names a pack's file. */
 export function packPath(directory: string, number: number): string {
-  return join(directory, `${String(number).padStart(8, '0')}.pack`);
+  return join(directory, `${packName(number)}.pack`);
+}
+
+/** Names the directory in which packs wait for their end. */
+export function trashOf(directory: string): string {
+  return join(directory, 'trash');
 }
 
 /** Lists the numbers of the packs in a directory, lowest first. */
@@ -166,11 +179,21 @@ function headerFor(sha256: Sha256, length: number): Parameters<typeof writeHeade
 }
 
 function createPack(directory: string): { readonly fd: number; readonly number: number } {
-  for (let number = (listPacks(directory).at(-1) ?? 0) + 1; ; number++) {
+  for (let number = highestNumber(directory) + 1; ; number++) {
     try {
       return { fd: fs.openSync(packPath(directory, number), 'wx+', PRIVATE_FILE), number };
     } catch (error) {
       if (!isErrno(error, 'EEXIST')) throw error;
     }
   }
+}
+
+/** A number is never used again: manifests still name the pack that had it. */
+function highestNumber(directory: string): number {
+  let highest = listPacks(directory).at(-1) ?? 0;
+  for (const { name } of new RetiredList(directory).all()) {
+    const number = packNumber(name);
+    if (number !== 'none') highest = Math.max(highest, number);
+  }
+  return highest;
 }

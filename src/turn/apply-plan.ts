@@ -1,13 +1,12 @@
-import fs from 'node:fs';
 import type { DirectoryImage } from '../core/image.js';
 import { choosePlacements, inodeOf, type Placement, roundsOf } from '../core/placement.js';
 import type { PlannedChange } from '../core/plan.js';
 import { isDirectory, isMetadataOnly, isNewDirectory, needsRemoval } from '../core/planned.js';
-import { isErrno, PreimageError } from '../core/problem.js';
+import { errnoOf, errnoWords, isShortage, PreimageError } from '../core/problem.js';
 import { parentOf, type RelPath } from '../core/relpath.js';
+import { writeInPlace } from '../files/in-place.js';
 import type { NativePath } from '../files/native-path.js';
 import {
-  canSyncFileSystem,
   DONE,
   type Expected,
   makeStagingDirectory,
@@ -15,9 +14,8 @@ import {
   placedError,
   removeExpected,
   setMetadata,
-  syncFileSystem,
-  writeInPlace,
 } from '../files/place.js';
+import { canSyncFileSystem, syncFileSystem, syncPlace } from '../files/sync.js';
 import { spotOf, type Tree } from '../files/tree.js';
 import type { Packs } from '../store/packs.js';
 import { bringsBytes, Stager } from './stager.js';
@@ -32,6 +30,10 @@ export type ApplyTools = {
   readonly step: number;
   /** Files that still stand, by inode: see `choosePlacements`. */
   readonly survivors: ReadonlyMap<string, RelPath>;
+  /** Files that were put back already, as other inodes. */
+  readonly moved: ReadonlyMap<string, RelPath>;
+  /** It was begun before a crash: a shortage is thrown then, for it must not end half way. */
+  readonly resumed: boolean;
   readonly onProgress: (done: number, total: number) => void;
 };
 
@@ -40,7 +42,8 @@ export type ApplyTools = {
  * first, makes directories shallowest first, moves what was staged into place, sets modes of
  * directories last, then looks at every path again by its hash.
  *
- * Trouble with one path is its outcome. A full disk while staging ends it before anything was touched.
+ * Trouble with one path is its outcome. A full disk (or no descriptor left) while staging ends it
+ * before anything was touched.
  */
 export function applyPlan(changes: readonly PlannedChange[], tools: ApplyTools): Applied[] {
   return new Apply(changes, tools).run();
@@ -67,7 +70,7 @@ class Apply {
     this.#changes = changes;
     this.#tools = tools;
     this.#few = changes.length <= FEW || !canSyncFileSystem();
-    this.#placements = choosePlacements(changes, tools.survivors);
+    this.#placements = choosePlacements(changes, tools.survivors, tools.moved);
     this.#stager = new Stager({ ...tools, sync: this.#few });
   }
 
@@ -80,7 +83,8 @@ class Apply {
       (_, path) => makeStagingDirectory(path),
     );
     this.#unlock();
-    if (!this.#stageAll()) return this.#noSpace();
+    const lack = this.#stageAll();
+    if (lack !== '') return this.#nothingDone(lack);
     this.#each(backwards.filter(needsRemoval), (change, path) =>
       this.#touching(change, removeExpected(path, this.#expected(change))),
     );
@@ -106,20 +110,21 @@ class Apply {
     });
   }
 
-  #stageAll(): boolean {
+  /** Gives in words what the system lacks, `''` where all is staged. */
+  #stageAll(): string {
     try {
       this.#changes.forEach((change, index) => {
         this.#tick();
         if (!this.#needsPlacing(change) || !bringsBytes(this.#placements.get(change.path))) return;
-        this.#attempt(change, () => this.#stager.stage(change, index));
+        this.#attempt(change, () => this.#stager.stage(change, index), 'untouched');
       });
       if (!this.#few) syncFileSystem(this.#tools.tree.root);
-      return true;
+      return '';
     } catch (error) {
       this.#stager.discard();
       this.#lock();
-      if (isErrno(error, 'ENOSPC', 'EDQUOT')) return false;
-      throw error;
+      if (this.#tools.resumed || errnoOf(error) === '') throw error;
+      return errnoWords(error);
     }
   }
 
@@ -138,6 +143,8 @@ class Apply {
         return this.#results.get(placement.path) ?? DONE;
       case 'in-place':
         if (to.kind !== 'content' || to.type !== 'file') return DONE;
+        // It is checked before the first byte is written: here is no staged file to throw away.
+        this.#tools.packs.copy(to.sha256, () => {});
         return writeInPlace(path, to, {
           fill: (write) => {
             this.#tools.packs.copy(to.sha256, write);
@@ -145,6 +152,8 @@ class Apply {
           expected: this.#expected(change),
         });
       case 'link': {
+        const target = this.#results.get(placement.to) ?? DONE;
+        if (target.kind !== 'done') return target;
         const index = this.#changes.indexOf(change);
         const staged = this.#stager.stageName(change, index, placement.to);
         if (staged.kind !== 'done') return staged;
@@ -173,13 +182,15 @@ class Apply {
     }
   }
 
-  #attempt({ path }: PlannedChange, run: () => Placed): void {
+  /** A shortage ends it all while nothing was touched; after that it is this path's trouble. */
+  #attempt({ path }: PlannedChange, run: () => Placed, workspace = 'touched'): void {
     const before = this.#results.get(path) ?? DONE;
     if (before.kind !== 'done') return;
     let placed: Placed;
     try {
       placed = run();
     } catch (error) {
+      if (workspace === 'untouched' && isShortage(error)) throw error;
       // A pre-image that the store has lost or damaged is this path's trouble: nothing of it was
       // moved into place yet.
       placed =
@@ -235,18 +246,23 @@ class Apply {
       syncFileSystem(tree.root);
       return;
     }
+    let all = true;
     for (const path of new Set(this.#changes.map((change) => parentOf(change.path)))) {
       const directory = tree.directory(path);
-      if (directory.kind === 'directory') syncReached(directory.self);
+      if (directory.kind === 'directory') all = syncPlace(directory.self) && all;
     }
+    // Where nothing was staged, owner and mode are in the inode itself.
+    for (const change of this.#changes) {
+      if (!hasDirectoryMode(change) && !isMetadataOnly(change)) continue;
+      const spot = spotOf(tree, change.path);
+      if (spot.kind === 'spot') all = syncPlace(spot.path) && all;
+    }
+    if (!all && canSyncFileSystem()) syncFileSystem(tree.root);
   }
 
-  #noSpace(): Applied[] {
-    const reason = 'no space left on the device; nothing was changed';
-    return this.#changes.map(({ path, from }) => ({
-      outcome: { path, outcome: 'failed', reason },
-      now: from,
-    }));
+  #nothingDone(lack: string): Applied[] {
+    const failed = { kind: 'failed', reason: `${lack}; nothing was changed` } as const;
+    return this.#changes.map((change) => verifyApplied(this.#tools.tree, change, failed));
   }
 
   #tick(): void {
@@ -261,15 +277,4 @@ function setPlannedMetadata({ to }: PlannedChange, path: NativePath): Placed {
 
 function hasDirectoryMode({ to }: PlannedChange): boolean {
   return isDirectory(to);
-}
-
-function syncReached(path: NativePath): void {
-  const fd = fs.openSync(path, 'r');
-  try {
-    fs.fsyncSync(fd);
-  } catch (error) {
-    if (!isErrno(error, 'EPERM', 'EINVAL', 'EBADF', 'ENOTSUP')) throw error;
-  } finally {
-    fs.closeSync(fd);
-  }
 }

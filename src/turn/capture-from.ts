@@ -1,6 +1,6 @@
-import fs from 'node:fs';
 import type { PlannedChange } from '../core/plan.js';
 import { lookAt } from '../files/look.js';
+import { setFileMode } from '../files/place.js';
 import { lstat, permissionsOf, stampOf } from '../files/stat.js';
 import { spotOf, type Tree } from '../files/tree.js';
 import type { PackWriter } from '../store/pack-writer.js';
@@ -25,7 +25,7 @@ export function captureFrom(tree: Tree, writer: PackWriter, change: PlannedChang
  * Reads a file that its owner has closed to itself, by lending the permission.
  *
  * RACE: a crash between the two changes of mode leaves the file readable to its owner: it is about to
- * be replaced, by this rewind or the next.
+ * be replaced, by this rewind or by the next, which knows it again (`isAsSkipped`).
  */
 function captureClosedFile(tree: Tree, writer: PackWriter, change: PlannedChange): Captured {
   const reason = change.from.kind === 'skipped' ? change.from.reason : '';
@@ -36,17 +36,17 @@ function captureClosedFile(tree: Tree, writer: PackWriter, change: PlannedChange
   const ours = process.geteuid !== undefined && stat.uid === BigInt(process.geteuid());
   if (!ours || !stat.isFile()) return { kind: 'failed', reason };
   const mode = permissionsOf(stat);
-  fs.chmodSync(spot.path, mode | OWNER_READ);
+  if (setFileMode(spot.path, mode | OWNER_READ).kind !== 'done') return CHANGED;
   try {
     const { image } = lookAt(tree, change.path, writer);
+    setFileMode(spot.path, mode);
     if (image.kind !== 'content' || image.type !== 'file') return { kind: 'failed', reason };
-    fs.chmodSync(spot.path, mode);
     const now = lstat(spot.path);
     if (now === 'absent') return CHANGED;
     const from = { ...image, mode };
     return { kind: 'captured', change: { ...change, from, stamp: stampOf(now) } };
   } catch (error) {
-    fs.chmodSync(spot.path, mode);
+    setFileMode(spot.path, mode);
     throw error;
   }
 }

@@ -1,12 +1,13 @@
 import type { Change } from '../core/change.js';
 import { diffManifests } from '../core/diff.js';
 import type { WorkStep } from '../core/history.js';
-import type { Manifest } from '../core/manifest.js';
+import { FLAG, type Manifest } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { CloseRecord } from '../core/records.js';
 import { type RelPath, toText } from '../core/relpath.js';
 import { openTree } from '../files/tree.js';
 import type { EarlyHash, ScanProgress } from '../scan/request.js';
+import { BigFiles } from '../store/big-files.js';
 import { storeChanges, writeDetail } from '../store/details.js';
 import { readManifest, sweepManifests } from '../store/manifests.js';
 import { PackWriter, syncPack } from '../store/pack-writer.js';
@@ -15,9 +16,20 @@ import { coveredBy } from '../watch/reduce.js';
 import { judgeTimeline, MAX_EVENTS } from '../watch/timeline.js';
 import type { WatchEvent } from '../watch/watcher.js';
 import { readCaptures, withCaptures } from './captures.js';
-import { type Control, controlOf, EarlyLineSchema, removeControl } from './control.js';
+import {
+  type Control,
+  controlOf,
+  DraftLineSchema,
+  EarlyLineSchema,
+  removeControl,
+} from './control.js';
+import { noteRepositories } from './git-notes.js';
+import { orGiveUp } from './given-up.js';
 import { HostReader } from './host-client.js';
+import { removeStaged } from './leftovers.js';
 import { scanIntoStore } from './scan-into-store.js';
+import { saying } from './system-trouble.js';
+import { tidyUp } from './tidy-up.js';
 import { encodeEvents } from './timeline-events.js';
 import type { Workspace } from './workspace.js';
 
@@ -34,13 +46,26 @@ export type CloseOptions = {
 export type ClosedStep = {
   readonly record: CloseRecord;
   readonly changes: readonly Change[];
+  /** Trouble with clearing the store up after it: the step itself is closed and whole. */
+  readonly notes: readonly string[];
 };
 
 /**
  * Closes a step: scans, finds exactly what changed since it opened, makes the post-images durable and
  * writes the checkpoint into the log. `gone` where another process closed it meanwhile.
  */
-export async function closeStep(
+export function closeStep(
+  workspace: Workspace,
+  step: WorkStep,
+  options: CloseOptions,
+): Promise<ClosedStep | 'gone'> {
+  const next = 'Its old bytes are safe, and it stays open; try again.';
+  return saying(`close turn ${step.open.turn}`, next, () =>
+    orGiveUp(workspace.layout.log, step.id, () => close(workspace, step, options)),
+  );
+}
+
+async function close(
   workspace: Workspace,
   step: WorkStep,
   options: CloseOptions,
@@ -55,6 +80,7 @@ export async function closeStep(
     );
   }
   const control = controlOf(layout, open.control);
+  removeDrafts(workspace, step.id, control);
   const host = new HostReader(control);
   host.update();
   host.writeCookie(CLOSING);
@@ -64,11 +90,12 @@ export async function closeStep(
     keepCoverage: true,
     early: readEarly(workspace, control),
     round: step.id,
+    begins: false,
     onProgress: options.onProgress,
   });
   const changes = addCaptures(workspace, control, {
     opened,
-    changes: diffManifests(opened, scanned.manifest),
+    changes: recallLarge(layout.big, diffManifests(opened, scanned.manifest)),
   });
   const cookieSeen = await host.cookie(CLOSING);
   const timeline = judge(workspace, step, { host, cookieSeen, changes });
@@ -86,20 +113,54 @@ export async function closeStep(
     unsettled: [],
     leftOut: scanned.manifest.leftOut(MOST_LEFT_OUT),
     warnings: [...scanned.warnings],
+    repositories: noteRepositories(changes, {
+      opened,
+      closed: scanned.manifest,
+      packs: workspace.packs,
+    }),
   };
   const named = new Set<string>([scanned.id]);
+  let othersAreOpen = false;
   const written = workspace.append(({ history }) => {
     const now = history.steps.find(({ id }) => id === step.id);
     if (now?.end.kind !== 'open') return 'nothing';
     for (const other of history.steps) {
-      if (other.kind === 'work' && other.end.kind === 'open') named.add(other.open.manifest);
+      if (other.kind !== 'work' || other.end.kind !== 'open') continue;
+      named.add(other.open.manifest);
+      othersAreOpen ||= other.id !== step.id;
     }
     return record;
   });
   removeControl(control);
   if (written === 'nothing') return 'gone';
   sweepManifests(layout.manifests, named);
-  return { record, changes };
+  // Another open step may still want the links of what stood when it opened.
+  if (!othersAreOpen) new BigFiles(layout.big).sweepLinks(largeInodes(scanned.manifest));
+  // A step that is recovered is closed by somebody who is about to do something else.
+  const notes = options.recovered ? [] : tidyUp(workspace, scanned.manifest.meta.bytes);
+  return { record, changes, notes };
+}
+
+/** Names the inodes of files over the limit that stand now, as their links are named. */
+function largeInodes(manifest: Manifest): Set<string> {
+  const inodes = new Set<string>();
+  for (let i = 0; i < manifest.count; i++) {
+    if (manifest.has(i, FLAG.tooLarge)) inodes.add(manifest.inode(i).replace(':', '-'));
+  }
+  return inodes;
+}
+
+/** Gives files over the limit their content back, where the store had a name of their old inode. */
+function recallLarge(directory: string, changes: readonly Change[]): readonly Change[] {
+  const big = new BigFiles(directory);
+  const recalled = changes.map((change) => {
+    const { before } = change;
+    if (before.kind !== 'skipped' || before.why !== 'too-large') return change;
+    const image = big.recall(before);
+    return image === 'unknown' ? change : { ...change, before: image };
+  });
+  big.sync();
+  return recalled;
 }
 
 const CLOSING = 'closing';
@@ -116,9 +177,25 @@ function readEarly({ layout, packs }: Workspace, control: Control): Map<RelPath,
     early.set(path, { stamp, sha256, settled });
     if (pack !== 0) named.add(pack);
   }
-  for (const pack of named) syncPack(layout.packs, pack);
-  if (named.size > 0) packs.refresh();
+  const durable = [...named].filter((pack) => syncPack(layout.packs, pack));
+  if (durable.length > 0) packs.vouch(durable);
   return early;
+}
+
+/** Removes what a session of the library that was cut off has staged and not moved into place. */
+function removeDrafts({ root }: Workspace, step: number, control: Control): void {
+  const drafts = new SpoolReader(control.drafts, DraftLineSchema).read();
+  if (drafts.length === 0) return;
+  const tree = openTree(root);
+  try {
+    removeStaged(
+      tree,
+      step,
+      drafts.map(({ path }) => path),
+    );
+  } finally {
+    tree.close();
+  }
 }
 
 function addCaptures(
@@ -128,7 +205,7 @@ function addCaptures(
 ): readonly Change[] {
   const captures = readCaptures(control);
   if (captures.size === 0) return changes;
-  const writer = new PackWriter(layout.packs, (sha256) => packs.has(sha256));
+  const writer = new PackWriter(layout.packs, (sha256) => packs.holds(sha256));
   const tree = openTree(root);
   try {
     const merged = withCaptures(changes, captures, { opened, tree, writer });

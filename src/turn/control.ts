@@ -3,9 +3,12 @@ import fs from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import type { Image } from '../core/image.js';
-import { decodeImage, encodeBytes, imageToJson, ProcessIdentitySchema } from '../core/records.js';
+import { decodeImage, encodeBytes, imageToJson } from '../core/image-codec.js';
+import { errnoOf } from '../core/problem.js';
+import { ProcessIdentitySchema } from '../core/records.js';
 import { isRelPath, type RelPath } from '../core/relpath.js';
 import { makePrivateDirectory } from '../files/durable.js';
+import { isAlive } from '../files/process-identity.js';
 import type { EarlyHash } from '../scan/request.js';
 import type { StoreLayout } from '../store/layout.js';
 
@@ -23,6 +26,8 @@ export type Control = {
   readonly early: string;
   /** Pre-images that were asked for by path: see {@link CaptureLineSchema}. */
   readonly captures: string;
+  /** Paths that the library writes, before it stages them: see {@link DraftLineSchema}. */
+  readonly drafts: string;
 };
 
 /** Makes the control directory of a step that is about to open. */
@@ -43,12 +48,45 @@ export function controlOf(layout: StoreLayout, token: string): Control {
     events: join(directory, 'events'),
     early: join(directory, 'early'),
     captures: join(directory, 'captures'),
+    drafts: join(directory, 'drafts'),
   };
 }
 
-/** Removes a step's control directory: its host sees that and ends itself. */
-export function removeControl(control: Control): void {
-  fs.rmSync(control.directory, { recursive: true, force: true, maxRetries: 3 });
+/**
+ * Removes a step's control directory: its host sees that and ends itself. What cannot be removed now
+ * is swept by a later recovery.
+ */
+export function removeControl({ directory }: Control): void {
+  try {
+    fs.rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+  } catch (error) {
+    if (errnoOf(error) === '') throw error;
+  }
+}
+
+/**
+ * Lists the tokens of control directories whose maker has ended. Read the log after this, never
+ * before: what a maker has named there is seen then, and what it has not named is nobody's.
+ */
+export function orphanedControls({ control }: StoreLayout): string[] {
+  return fs.readdirSync(control).filter((token) => {
+    const [pid = ''] = token.split('-', 1);
+    return /^\d+$/.test(pid) && !isAlive({ pid: Number(pid), start: '', boot: '' });
+  });
+}
+
+/** The control directory of a process that is at work, or of a step that is open. */
+export type Lease = { readonly token: string; readonly pid: number };
+
+/**
+ * Lists the control directories. Whoever is about to rely on what the store holds has one before it
+ * looks there, and keeps it until the log names what it relied on.
+ */
+export function listLeases(layout: StoreLayout): Lease[] {
+  return fs.readdirSync(layout.control).flatMap((token) => {
+    const pid = Number(/^(\d+)-[0-9a-f]+$/.exec(token)?.[1] ?? 0);
+    return pid === 0 ? [] : [{ token, pid }];
+  });
 }
 
 /** A line of the watcher host. */
@@ -98,6 +136,14 @@ export const CaptureLineSchema = v.pipe(
   v.object({ path: Path, image: v.unknown() }),
   v.transform(({ path, image }) => ({ path, image: decodeImage(image) })),
 );
+
+/** A path beside which a draft may stand. */
+export const DraftLineSchema = v.object({ path: Path });
+
+/** Writes a line for {@link DraftLineSchema}. */
+export function draftLine(path: RelPath): unknown {
+  return { path: encodeBytes(path) };
+}
 
 /** Writes a line for {@link CaptureLineSchema}. */
 export function captureLine(path: RelPath, image: Image): unknown {

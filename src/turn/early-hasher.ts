@@ -35,11 +35,11 @@ export class EarlyHasher {
     readonly control: Control;
     readonly coverage: Coverage;
   }) {
-    const packs = new Packs(options.layout.packs);
+    const packs = new Packs(options.layout.packs, options.layout.big);
     this.#layout = options.layout;
     this.#coverage = options.coverage;
     this.#spool = new SpoolWriter(options.control.early);
-    this.#writer = new PackWriter(options.layout.packs, (sha256) => packs.has(sha256));
+    this.#writer = new PackWriter(options.layout.packs, (sha256) => packs.holds(sha256));
     this.#tree = openTree(options.layout.root);
   }
 

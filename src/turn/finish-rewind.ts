@@ -1,100 +1,107 @@
-import fs from 'node:fs';
+import type { Change } from '../core/change.js';
 import type { RewindStep } from '../core/history.js';
-import { type Image, sameBytes, sameImage } from '../core/image.js';
-import type { DiskState, Outcome, PlannedChange } from '../core/plan.js';
-import { parentOf, type RelPath, ROOT } from '../core/relpath.js';
+import type { Image } from '../core/image.js';
+import type { Outcome, PlannedChange } from '../core/plan.js';
+import type { RelPath } from '../core/relpath.js';
+import { judgeReplay } from '../core/replay.js';
 import { lookAt } from '../files/look.js';
 import { openTree, type Tree } from '../files/tree.js';
 import { loadChanges } from '../store/details.js';
+import { withLock } from '../store/lock.js';
 import { applyPlan } from './apply-plan.js';
-import { appliedChanges, finish, isSettled } from './record-rewind.js';
-import { stagedPrefix } from './stager.js';
+import { removeStaged } from './leftovers.js';
+import { finish, isSettled, realChanges } from './record-rewind.js';
+import { findMoved, findSurvivors } from './survivors.js';
+import { saying } from './system-trouble.js';
+import { closedDirectory, directoriesOf, unlock } from './unlocked.js';
 import type { Workspace } from './workspace.js';
 
 /**
  * Finishes a rewind whose process died, from its journal: what is done is left, what is not is done.
- * Stored bytes never change, so doing it twice is harmless.
+ * Only one process at a time does it; who comes second finds it finished. Gives what was left out.
  */
-export function finishRewind(workspace: Workspace, step: RewindStep): void {
-  const tree = openTree(workspace.root);
-  try {
-    const plan = loadChanges(workspace.layout.details, step.open.plan);
-    removeLeftovers(
-      tree,
-      step.id,
-      plan.map(({ path }) => path),
-    );
-    const changes: PlannedChange[] = [];
-    const settled: Outcome[] = [];
-    for (const { path, before: from, after: to } of plan) {
-      const disk = lookAt(tree, path, 'hash-only');
-      if (to.kind === 'skipped') continue;
-      if (sameImage(disk.image, to)) {
-        settled.push({ path, outcome: 'restored', reason: '' });
-      } else if (sameImage(disk.image, from) || isHalfway(disk, from, to)) {
-        changes.push({ path, from: disk.image, to, stamp: disk.stamp, links: disk.links });
-      } else {
-        settled.push({ path, outcome: 'conflict', reason: 'it was changed after the crash' });
-      }
+export function finishRewind(workspace: Workspace, { id, open }: RewindStep): Outcome[] {
+  const doing = `finish the ${open.kind} of turn ${open.turn} that was cut off`;
+  return saying(doing, TRIED_AGAIN, () => lockAndReplay(workspace, id));
+}
+
+const TRIED_AGAIN = 'Every preimage command tries it again.';
+
+function lockAndReplay(workspace: Workspace, id: number): Outcome[] {
+  return withLock(workspace.layout.locks, 'recovery', () => {
+    const step = workspace.readLog().history.steps.find((each) => each.id === id);
+    if (step?.kind !== 'rewind' || step.end.kind !== 'open') return [];
+    const tree = openTree(workspace.root);
+    try {
+      return replay(workspace, tree, step);
+    } finally {
+      tree.close();
     }
-    const applied = applyPlan(changes, {
-      tree,
-      packs: workspace.packs,
-      step: step.id,
-      survivors: new Map(),
-      onProgress: () => {},
-    });
-    // The whole step's effect is from what stood before the crash to what stands now.
-    const origin = new Map(plan.map(({ path, before }) => [path, before]));
-    const done = appliedChanges(changes, applied).map((change) => ({
-      ...change,
-      before: origin.get(change.path) ?? change.before,
-    }));
-    const earlier = plan.filter(
-      ({ path, after }) =>
-        !changes.some((change) => change.path === path) &&
-        settled.some((outcome) => outcome.path === path && outcome.outcome === 'restored') &&
-        after.kind !== 'skipped',
-    );
-    const outcomes = [...settled, ...applied.map(({ outcome }) => outcome)];
-    finish(workspace, {
-      step: step.id,
-      recovered: true,
-      complete: isSettled(outcomes),
-      changes: [...earlier, ...done],
-    });
-  } finally {
-    tree.close();
+  });
+}
+
+function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
+  const plan = loadChanges(workspace.layout.details, step.open.plan);
+  removeStaged(
+    tree,
+    step.id,
+    plan.map(({ path }) => path),
+  );
+  openPlanned(tree, plan);
+  const changes: PlannedChange[] = [];
+  const now = new Map<RelPath, Image>();
+  const left: Outcome[] = [];
+  for (const change of plan) {
+    const { path, after } = change;
+    if (after.kind === 'skipped') continue;
+    const disk = lookAt(tree, path, 'hash-only');
+    switch (judgeReplay(change, disk)) {
+      case 'done':
+        now.set(path, after);
+        break;
+      case 'to-do': {
+        const { image: from, stamp, links } = disk;
+        changes.push({ path, from, to: after, stamp, links });
+        break;
+      }
+      case 'changed':
+        left.push({ path, outcome: 'conflict', reason: 'it was changed after the crash' });
+        break;
+    }
   }
+  const baseline = workspace.baseline(workspace.readLog());
+  const manifest = baseline === 'none' ? 'none' : baseline.manifest;
+  const applied = applyPlan(changes, {
+    tree,
+    packs: workspace.packs,
+    step: step.id,
+    survivors: findSurvivors(tree, changes, manifest),
+    moved: findMoved(tree, changes, now),
+    resumed: true,
+    onProgress: () => {},
+  });
+  for (const { outcome, now: image } of applied) {
+    now.set(outcome.path, image);
+    if (!isSettled([outcome])) left.push(outcome);
+  }
+  finish(workspace, {
+    step: step.id,
+    recovered: true,
+    complete: step.open.whole && left.length === 0,
+    // The step's effect is from what stood before the crash to what stands now.
+    changes: realChanges(plan, now),
+  });
+  return left;
 }
 
 /**
- * Reports whether a path is in a state that an apply passes through: gone before its successor is in
- * place, a directory that has no mode of its own yet, an owner that is set and a mode that is not, an
- * inode that is being written in place.
+ * Opens the directories of the plan that their owner has closed to itself, for what is in them is to
+ * be looked at: the cut-off rewind may have closed them already. The plan closes them again.
  */
-function isHalfway(disk: DiskState, from: Image, to: Image): boolean {
-  const now = disk.image;
-  if (now.kind === 'absent') return to.kind === 'content' && from.kind === 'content';
-  if (now.kind !== 'content' || to.kind !== 'content') return false;
-  if (sameBytes(now, to)) return true;
-  return to.type === 'file' && to.link !== '' && disk.stamp.startsWith(`${to.link}:`);
-}
-
-/** Removes what the cut-off rewind had staged: files of its name in the directories of the plan. */
-function removeLeftovers(tree: Tree, step: number, paths: readonly RelPath[]): void {
-  const directories = new Set<RelPath>([ROOT]);
-  for (const path of paths) {
-    for (let at = parentOf(path); at !== ''; at = parentOf(at)) directories.add(at);
-  }
-  const prefix = stagedPrefix(step);
-  for (const path of directories) {
-    const directory = tree.directory(path);
-    if (directory.kind !== 'directory') continue;
-    for (const name of fs.readdirSync(directory.self, 'latin1')) {
-      if (name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length))) {
-        fs.unlinkSync(directory.at(name));
-      }
-    }
+function openPlanned(tree: Tree, plan: readonly Change[]): void {
+  const planned = new Set(plan.map(({ path }) => path));
+  for (const path of directoriesOf(plan)) {
+    const image = planned.has(path) ? closedDirectory(tree, path) : 'open';
+    if (image !== 'open') unlock(tree, path, image);
   }
 }

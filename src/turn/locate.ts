@@ -83,6 +83,28 @@ function defaultStore(root: ByteString): string {
   return join(storeHome(), `${name.slice(0, 64)}-${hash}`);
 }
 
+/**
+ * Lists where the store of a workspace may be, with its root as far as that is known without asking
+ * the store: for when the store cannot say it.
+ */
+export function candidateStores(
+  which: WhichWorkspace,
+): { readonly directory: string; readonly root: ByteString | 'unknown' }[] {
+  const cwd = workingDirectory(which);
+  const asked =
+    which.root === undefined ? undefined : rootPath(resolve(toText(cwd).text, which.root));
+  const given = which.store ?? process.env.PREIMAGE_STORE ?? '';
+  if (given !== '') {
+    return [{ directory: resolve(toText(cwd).text, given), root: asked ?? 'unknown' }];
+  }
+  if (asked !== undefined) return [{ directory: defaultStore(asked), root: asked }];
+  const candidates: { directory: string; root: ByteString }[] = [];
+  for (let at = cwd; ; at = parentDirectory(at)) {
+    candidates.push({ directory: defaultStore(at), root: at });
+    if (parentDirectory(at) === at) return candidates;
+  }
+}
+
 function locateDefault(which: WhichWorkspace, cwd: ByteString): Located {
   if (which.root !== undefined) {
     const root = rootPath(resolve(toText(cwd).text, which.root));

@@ -11,8 +11,10 @@ import type { ScanProgress } from '../scan/request.js';
 import type { Backend } from '../watch/watcher.js';
 import { type Control, makeControl, removeControl } from './control.js';
 import { HostReader, startHost } from './host-client.js';
+import { sweepLeftovers } from './leases.js';
 import { recover } from './recover.js';
 import { type Scanned, scanIntoStore } from './scan-into-store.js';
+import { saying } from './system-trouble.js';
 import { type LogState, type NamedManifest, nextStepId, type Workspace } from './workspace.js';
 
 /** How a step is to be opened. */
@@ -43,13 +45,16 @@ export type OpenedStep = {
 export async function openStep(workspace: Workspace, options: OpenOptions): Promise<OpenedStep> {
   checkTurnId(options.turn);
   await recover(workspace, options.owned ? {} : { reopening: options.turn });
-  const control = makeControl(workspace.layout);
-  try {
-    return await tryOpen(workspace, options, control);
-  } catch (error) {
-    removeControl(control);
-    throw error;
-  }
+  return await saying('open the turn', 'Nothing was recorded; try again.', async () => {
+    sweepLeftovers(workspace);
+    const control = makeControl(workspace.layout);
+    try {
+      return await tryOpen(workspace, options, control);
+    } catch (error) {
+      removeControl(control);
+      throw error;
+    }
+  });
 }
 
 /** Throws `usage` for a text that cannot be a turn's id. */
@@ -60,7 +65,7 @@ export function checkTurnId(turn: string): void {
   });
 }
 
-/** How often an opening starts again because a rewind came in between. */
+/** How often an opening starts again because a rewind or a prune came in between. */
 const OPEN_TRIES = 5;
 
 async function tryOpen(
@@ -79,13 +84,14 @@ async function tryOpen(
       keepCoverage: false,
       early: new Map(),
       round: nextStepId(state),
+      begins: true,
       onProgress: options.onProgress,
     });
     if (host !== 'none') await host.ready();
     const record = append(workspace, options, { control, scanned, state, host });
     if (record !== 'nothing') return { record, control, scanned };
   }
-  throw new PreimageError('busy', 'Rewinds keep running in this workspace.', {
+  throw new PreimageError('busy', 'Rewinds or prunes keep running in this workspace.', {
     hint: 'Wait until they have finished, then try again.',
   });
 }
@@ -133,12 +139,14 @@ function append(
 ): OpenRecord | 'nothing' {
   let made: OpenRecord | 'nothing' = 'nothing';
   workspace.append((now): LogRecord | 'nothing' => {
-    const since = now.contents.records.slice(state.contents.records.length);
-    if (since.some(({ type }) => type === 'rewind' || type === 'rewound')) return 'nothing';
+    if (wasRewoundSince(now, state)) return 'nothing';
     made = {
       type: 'open',
       step: nextStepId(now),
-      turn: options.turn === 'next' ? nextTurnId(now.history.turns.keys()) : options.turn,
+      turn:
+        options.turn === 'next'
+          ? nextTurnId(now.history.turns.keys(), now.history.pruned.lastTurn)
+          : options.turn,
       label: options.label,
       kind: options.kind,
       command: [...options.command],
@@ -157,6 +165,13 @@ function append(
     return made;
   });
   return made;
+}
+
+/** Reports whether a rewind began since the log was read, or may have: its line may be dropped by now. */
+function wasRewoundSince({ history }: LogState, before: LogState): boolean {
+  const next = nextStepId(before);
+  if (history.pruned.lastStep >= next) return true;
+  return history.steps.some(({ kind, id }) => kind === 'rewind' && id >= next);
 }
 
 function watcherName(host: HostReader | 'none'): string {

@@ -1,12 +1,19 @@
-import type { Outcome, Plan, PlannedChange } from '../core/plan.js';
-import { planRewind, selectPaths } from '../core/plan.js';
+import type { Change } from '../core/change.js';
+import type { Step } from '../core/history.js';
+import type { FileImage } from '../core/image.js';
+import type { Manifest } from '../core/manifest.js';
+import { type Outcome, type Plan, type PlannedChange, planRewind } from '../core/plan.js';
 import type { RewindRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
+import { selectPaths } from '../core/select-paths.js';
 import type { SquashedChange } from '../core/squash.js';
 import { lookAt } from '../files/look.js';
 import type { Tree } from '../files/tree.js';
 import type { PackWriter } from '../store/pack-writer.js';
 import { captureFrom } from './capture-from.js';
+import { seeIndexes } from './git-index.js';
+import { findGitUse, type GitUse, NO_GIT_USE } from './git-use.js';
+import { type LaterMerges, mergeLater, NO_MERGES } from './merge-later.js';
 import { trustedHashes } from './trusted-hashes.js';
 import { closedDirectory, directoriesOf } from './unlocked.js';
 import type { Workspace } from './workspace.js';
@@ -18,28 +25,47 @@ export type RewindOptions = {
   readonly dryRun: boolean;
   readonly force: boolean;
   readonly git: boolean;
+  /** Merges text files that somebody else edited, where that comes out clean. */
+  readonly merge: boolean;
   readonly onProgress: (done: number, total: number) => void;
 };
 
 /** What a rewind or a redo has to do. */
 export type RewindJob = {
   readonly squashed: readonly SquashedChange[];
+  /** All steps from the first of those on, undone or not. */
+  readonly since: readonly Step[];
   readonly contested: ReadonlyMap<RelPath, string>;
   readonly record: Pick<RewindRecord, 'kind' | 'turn' | 'turns' | 'undoes'>;
   readonly options: RewindOptions;
 };
 
+/** A plan with what it needs beside the history. */
+export type ReadyPlan = Plan & { readonly merges: LaterMerges; readonly gitUse: GitUse };
+
 /** Looks at every path that was changed, and plans. */
-export function planFromDisk(
-  workspace: Workspace,
-  tree: Tree,
-  { squashed, contested, options }: RewindJob,
-): Plan {
-  const selected = selectPaths(squashed, options.paths);
+export function planFromDisk(workspace: Workspace, tree: Tree, job: RewindJob): ReadyPlan {
+  const { contested, options, since } = job;
+  const { force, git } = options;
+  const { packs } = workspace;
+  const selected = selectPaths(job.squashed, options.paths);
   const known = trustedHashes(workspace);
   const disk = new Map(selected.map(({ path }) => [path, lookAt(tree, path, known)] as const));
-  const { force, git } = options;
-  return planRewind({ squashed: selected, disk, contested, force, git });
+  const none = { squashed: selected, seenAs: new Map() };
+  const { squashed, seenAs } = git ? seeIndexes(selected, disk, { tree, packs }) : none;
+  const uncontested = squashed.filter(({ path }) => !contested.has(path));
+  const merges = options.merge ? mergeLater(uncontested, disk, { tree, packs }) : NO_MERGES;
+  const baseline = (): Manifest | 'none' => {
+    const newest = workspace.baseline(workspace.readLog());
+    return newest === 'none' ? 'none' : newest.manifest;
+  };
+  const changesOf = (step: Step): readonly Change[] => workspace.changes(step);
+  const seen = { since, changesOf, disk, seenAs, tree, known, baseline };
+  const gitUse = git ? findGitUse(squashed, seen) : NO_GIT_USE;
+  const { merged } = merges;
+  const { inUse } = gitUse;
+  const plan = planRewind({ squashed, disk, contested, seenAs, merged, inUse, force, git });
+  return { ...plan, merges, gitUse };
 }
 
 /**
@@ -74,13 +100,18 @@ export function lookAgain(
  */
 export function prepareRewind(
   workspace: Workspace,
-  job: { readonly tree: Tree; readonly writer: PackWriter; readonly plan: Plan },
+  job: { readonly tree: Tree; readonly writer: PackWriter; readonly plan: ReadyPlan },
 ): { readonly changes: PlannedChange[]; readonly refused: Outcome[] } {
   const changes: PlannedChange[] = [];
   const refused: Outcome[] = [];
+  const mergedInto = ({ sha256 }: FileImage): Uint8Array | undefined =>
+    job.plan.merges.bytes.get(sha256);
   for (const change of job.plan.changes) {
     const { path, to } = change;
-    if (to.kind === 'content' && to.type === 'file' && !workspace.packs.has(to.sha256)) {
+    const merged = to.kind === 'content' && to.type === 'file' ? mergedInto(to) : undefined;
+    if (merged !== undefined) {
+      job.writer.add(merged);
+    } else if (to.kind === 'content' && to.type === 'file' && !workspace.packs.has(to.sha256)) {
       const reason = 'its pre-image is missing from the store; see: preimage verify';
       refused.push({ path, outcome: 'failed', reason });
       continue;

@@ -1,22 +1,22 @@
-import type { Change } from '../core/change.js';
-import type { Outcome, PlannedChange } from '../core/plan.js';
+import { type Change, isNoChange } from '../core/change.js';
+import type { Image } from '../core/image.js';
+import type { Outcome } from '../core/plan.js';
+import type { RelPath } from '../core/relpath.js';
+import type { RepositoryNote } from '../core/repository-note.js';
 import { storeChanges } from '../store/details.js';
-import type { Applied } from './verify-applied.js';
 import type { Workspace } from './workspace.js';
 
-/** Turns the results of an apply into what a step records: what really changed. */
-export function appliedChanges(
-  changes: readonly PlannedChange[],
-  applied: readonly Applied[],
+/** Gives what a step records: what really changed, from what stood before to what stands now. */
+export function realChanges(
+  planned: readonly Pick<Change, 'path' | 'before'>[],
+  now: ReadonlyMap<RelPath, Image>,
 ): Change[] {
-  const now = new Map(applied.map((result) => [result.outcome.path, result.now]));
-  return changes.flatMap(({ path, from }) => {
-    const after = now.get(path) ?? from;
-    return after === from ? [] : [{ path, before: from, after }];
-  });
+  return planned
+    .map(({ path, before }) => ({ path, before, after: now.get(path) ?? before }))
+    .filter((change) => change.after !== change.before && !isNoChange(change));
 }
 
-/** Ends a rewind in the log. */
+/** Ends a rewind in the log, unless somebody else has ended it. */
 export function finish(
   workspace: Workspace,
   end: {
@@ -24,17 +24,25 @@ export function finish(
     readonly recovered: boolean;
     readonly complete: boolean;
     readonly changes: readonly Change[];
+    /** How each `.git` in it stood before and stands now, where that was looked at. */
+    readonly repositories?: readonly RepositoryNote[];
   },
 ): void {
   const ref = storeChanges(workspace.layout.details, end.changes);
-  workspace.append(() => ({
-    type: 'rewound',
-    step: end.step,
-    at: new Date().toISOString(),
-    recovered: end.recovered,
-    complete: end.complete,
-    changes: ref.kind === 'inline' ? { kind: 'inline', changes: [...end.changes] } : { ...ref },
-  }));
+  workspace.append(({ history }) => {
+    const step = history.steps.find(({ id }) => id === end.step);
+    // A second end would make the log contradict itself.
+    if (step?.end.kind !== 'open') return 'nothing';
+    return {
+      type: 'rewound',
+      step: end.step,
+      at: new Date().toISOString(),
+      recovered: end.recovered,
+      complete: end.complete,
+      changes: ref.kind === 'inline' ? { kind: 'inline', changes: [...end.changes] } : { ...ref },
+      repositories: [...(end.repositories ?? [])],
+    };
+  });
 }
 
 /** Reports whether nothing is left that another try could put back. */

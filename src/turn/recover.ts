@@ -1,14 +1,22 @@
 import { openSteps, type Step } from '../core/history.js';
+import type { Outcome } from '../core/plan.js';
 import { isAlive } from '../files/process-identity.js';
 import { closeStep } from './close-step.js';
+import { controlOf, orphanedControls, removeControl } from './control.js';
 import { finishRewind } from './finish-rewind.js';
+import { isGivenUp } from './given-up.js';
 import type { Workspace } from './workspace.js';
 
 /** A step without a process of its own that nobody closed for so long is closed by the next command. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
 
 /** A step that was left open and is closed now. */
-export type RecoveredStep = { readonly step: number; readonly turn: string };
+export type RecoveredStep = {
+  readonly step: number;
+  readonly turn: string;
+  /** Paths that a rewind has left out which was cut off and is finished now. */
+  readonly left: readonly Outcome[];
+};
 
 /**
  * Closes the steps whose process died, and those of hooks that nobody closed in a day or whose turn is
@@ -20,16 +28,33 @@ export async function recover(
   options: { readonly reopening?: string } = {},
 ): Promise<RecoveredStep[]> {
   const recovered: RecoveredStep[] = [];
-  for (const step of openSteps(workspace.readLog().history)) {
-    if (!isDead(step, options.reopening)) continue;
+  const orphans = orphanedControls(workspace.layout);
+  const open = openSteps(workspace.readLog().history);
+  sweepControls(workspace, orphans, open);
+  for (const step of open) {
+    const givenUp = isGivenUp(workspace.layout.log, step.id);
+    if (!givenUp && !isDead(step, options.reopening)) continue;
+    let left: readonly Outcome[] = [];
     if (step.kind === 'rewind') {
-      finishRewind(workspace, step);
+      left = finishRewind(workspace, step);
     } else {
       await closeStep(workspace, step, { exitCode: 'none', recovered: true, onProgress: () => {} });
     }
-    recovered.push({ step: step.id, turn: step.open.turn });
+    recovered.push({ step: step.id, turn: step.open.turn, left });
   }
   return recovered;
+}
+
+/** Removes what was left of steps that never opened, or whose closer died: their hosts end by that. */
+function sweepControls(
+  { layout }: Workspace,
+  orphans: readonly string[],
+  open: readonly Step[],
+): void {
+  const named = new Set(open.map((step) => (step.kind === 'work' ? step.open.control : '')));
+  for (const token of orphans) {
+    if (!named.has(token)) removeControl(controlOf(layout, token));
+  }
 }
 
 function isDead(step: Step, reopening: string | undefined): boolean {

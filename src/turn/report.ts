@@ -1,4 +1,5 @@
 import { type Change, type ChangeCounts, countChanges, isNoChange } from '../core/change.js';
+import { type GitReport, reportGit } from '../core/git/report.js';
 import {
   type History,
   isRewound,
@@ -7,12 +8,15 @@ import {
   type Turn,
   type WorkStep,
 } from '../core/history.js';
-import { PreimageError } from '../core/problem.js';
+import type { Image } from '../core/image.js';
 import { isWithin, type RelPath } from '../core/relpath.js';
-import { inPathOrder, type SquashedChange, squash } from '../core/squash.js';
+import { inPathOrder, type Squash, type SquashedChange, squash } from '../core/squash.js';
 import { readDetail } from '../store/details.js';
 import type { WatchEvent } from '../watch/watcher.js';
 
+import { findTurn } from './choose-turn.js';
+import { notesOf } from './git-notes.js';
+import { storedBytes } from './stored-bytes.js';
 import { decodeEvents } from './timeline-events.js';
 import { intervalOf, type Workspace } from './workspace.js';
 
@@ -40,6 +44,8 @@ export type TurnReport = TurnSummary & {
   readonly steps: readonly WorkStep[];
   /** What the turn changed, in path order; what was written and put back within it is left out. */
   readonly files: readonly SquashedChange[];
+  /** What it moved in each repository. */
+  readonly git: readonly GitReport[];
   /** Ids of turns that were open at the same time. */
   readonly overlaps: readonly string[];
   /** Directories that a rule left out: what happened in them is not known. */
@@ -63,13 +69,15 @@ export function listTurns(workspace: Workspace): TurnSummary[] {
 /** Tells what one turn touched; throws `no-such-turn`. */
 export function showTurn(workspace: Workspace, id: string): TurnReport {
   const { history } = workspace.readLog();
-  const turn = findTurn(history, id);
-  const files = turnChanges(workspace, turn);
+  const turn = findTurn(workspace, history, id);
+  const squashed = squash(turn.steps.map((step) => intervalOf(workspace, step)));
+  const files = visible(squashed);
   const overlaps = new Set(overlapping(history, turn).map((step) => step.open.turn));
   return {
     ...summarize(history, turn, files),
     steps: turn.steps,
     files,
+    git: gitOf(workspace, turn, squashed),
     overlaps: [...overlaps],
     leftOut: leftOutOf(turn),
   };
@@ -90,7 +98,7 @@ export function turnsTouching(
 
 /** Tells what the watcher saw in a turn, all of its steps in order. */
 export function turnTimeline(workspace: Workspace, id: string): Timeline {
-  const turn = findTurn(workspace.readLog().history, id);
+  const turn = findTurn(workspace, workspace.readLog().history, id);
   const parts = turn.steps.flatMap(({ end }) =>
     end.kind === 'closed' ? [end.record.timeline] : [],
   );
@@ -107,19 +115,26 @@ export function turnTimeline(workspace: Workspace, id: string): Timeline {
   };
 }
 
-/** Finds a turn; throws `no-such-turn`. */
-function findTurn(history: History, id: string): Turn {
-  const turn = history.turns.get(id);
-  if (turn !== undefined) return turn;
-  throw new PreimageError('no-such-turn', `There is no turn ${JSON.stringify(id)}.`, {
-    hint: 'See the turns with: preimage list',
-  });
-}
-
 /** Gives a turn's checkpoint: the squash of its steps, without what came out as it was. */
 function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
-  const all = squash(turn.steps.map((step) => intervalOf(workspace, step)));
-  return inPathOrder(all).filter((change) => !isNoChange(change));
+  return visible(squash(turn.steps.map((step) => intervalOf(workspace, step))));
+}
+
+function visible(squashed: Squash): SquashedChange[] {
+  return inPathOrder(squashed).filter((change) => !isNoChange(change));
+}
+
+/** Tells what the turn's changes mean to git, from what its steps noted beside them. */
+function gitOf(workspace: Workspace, turn: Turn, changes: Squash): GitReport[] {
+  const beside = new Map<RelPath, Image>();
+  for (const note of turn.steps.flatMap((step) => notesOf(step))) {
+    for (const { path, image } of note.beside) if (!beside.has(path)) beside.set(path, image);
+  }
+  return reportGit({
+    changes,
+    unchanged: (path) => beside.get(path) ?? 'unknown',
+    bytes: (image) => storedBytes(workspace.packs, image),
+  });
 }
 
 function leftOutOf(turn: Turn): TurnReport['leftOut'] {

@@ -1,23 +1,30 @@
+import type { Change } from '../core/change.js';
 import {
   type History,
-  isRewound,
-  newestFirst,
+  nameOfStep,
+  openedAt,
   openSteps,
-  type Turn,
+  type Step,
   undoSet,
 } from '../core/history.js';
+import type { Image } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
 import { type Outcome, outcomeOf, type Plan, type PlannedChange } from '../core/plan.js';
 import { isLoan } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
-import { inPathOrder, squash, squashOf } from '../core/squash.js';
+import { compose, EMPTY_SQUASH, inPathOrder, squash, squashOf } from '../core/squash.js';
 import { ownIdentity } from '../files/process-identity.js';
 import { openTree } from '../files/tree.js';
 import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
+import { chooseTurn } from './choose-turn.js';
+import { makeControl, removeControl } from './control.js';
+import { noteGitUse } from './git-use.js';
+import { orGiveUp } from './given-up.js';
+import { tellMerged } from './merge-later.js';
 import {
   lookAgain,
   planFromDisk,
@@ -25,9 +32,11 @@ import {
   type RewindJob,
   type RewindOptions,
 } from './prepare-rewind.js';
-import { appliedChanges, finish, isSettled } from './record-rewind.js';
+import { finish, isSettled, realChanges } from './record-rewind.js';
 import { recover } from './recover.js';
-import { findSurvivors } from './survivors.js';
+import { findMoved, findSurvivors } from './survivors.js';
+import { saying } from './system-trouble.js';
+import { trustedHashes } from './trusted-hashes.js';
 import { intervalOf, type LogState, nextStepId, type Workspace } from './workspace.js';
 
 /** What came of a rewind or a redo; with `dryRun` what would. */
@@ -44,7 +53,22 @@ export type RewindResult = {
 };
 
 /** Puts the workspace, or some paths of it, back to how it was when a turn opened. */
-export async function rewind(
+export function rewind(
+  workspace: Workspace,
+  turn: string | 'newest',
+  options: RewindOptions,
+): Promise<RewindResult> {
+  return saying('rewind', UNTOUCHED, () => rewindTurn(workspace, turn, options));
+}
+
+/** Takes the last rewind back that no redo has taken back yet. */
+export function redo(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
+  return saying('redo', UNTOUCHED, () => redoLast(workspace, options));
+}
+
+const UNTOUCHED = 'Nothing was changed; try again.';
+
+async function rewindTurn(
   workspace: Workspace,
   turn: string | 'newest',
   options: RewindOptions,
@@ -52,7 +76,7 @@ export async function rewind(
   await recover(workspace);
   const state = workspace.readLog();
   refuseWhileOpen(state.history);
-  const target = chooseTurn(state.history, turn);
+  const target = chooseTurn(workspace, state.history, turn);
   const undo = undoSet(state.history, target);
   const contested = new Map<RelPath, string>();
   for (const step of undo.concurrent) {
@@ -63,6 +87,7 @@ export async function rewind(
     .map((step) => intervalOf(workspace, step));
   return carryOut(workspace, state, {
     squashed: inPathOrder(squash(intervals)),
+    since: stepsSince(state.history, openedAt(undo.steps)),
     contested,
     record: {
       kind: 'rewind',
@@ -74,8 +99,7 @@ export async function rewind(
   });
 }
 
-/** Takes the last rewind back that no redo has taken back yet. */
-export async function redo(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
+async function redoLast(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
   await recover(workspace);
   const state = workspace.readLog();
   refuseWhileOpen(state.history);
@@ -85,8 +109,17 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
       hint: 'See the turns with: preimage list',
     });
   }
+  // What an earlier try has left half done is known by what it recorded.
+  const tries = state.history.steps.filter(
+    ({ kind, open }) => kind === 'rewind' && open.kind === 'redo' && open.undoes.includes(last.id),
+  );
   return carryOut(workspace, state, {
-    squashed: inPathOrder(squashOf(workspace.changes(last))),
+    squashed: inPathOrder(
+      [last, ...tries]
+        .map((step) => squashOf(workspace.changes(step), nameOfStep(step)))
+        .reduce(compose, EMPTY_SQUASH),
+    ),
+    since: stepsSince(state.history, last.opened),
     contested: new Map(),
     record: {
       kind: 'redo',
@@ -99,14 +132,29 @@ export async function redo(workspace: Workspace, options: RewindOptions): Promis
   });
 }
 
-/** Plans, captures what is about to go, journals, applies, records. */
+/** Carries a rewind out under a lease: what it relies on in the store is not deleted meanwhile. */
 function carryOut(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
+  if (job.options.dryRun) return planAndApply(workspace, state, job);
+  const lease = makeControl(workspace.layout);
+  try {
+    workspace.renew();
+    return planAndApply(workspace, state, job);
+  } finally {
+    removeControl(lease);
+  }
+}
+
+/** Plans, captures what is about to go, journals, applies, records. */
+function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
   const { options, record } = job;
   const tree = openTree(workspace.root);
-  const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.has(sha256));
+  const writer = new PackWriter(workspace.layout.packs, (sha256) => workspace.packs.holds(sha256));
   try {
     const plan = planFromDisk(workspace, tree, job);
-    if (options.dryRun) return resultOf(record, plan, plan.changes.map(outcomeOf));
+    const { merged } = plan.merges;
+    if (options.dryRun) {
+      return resultOf(record, plan, tellMerged(plan.changes.map(outcomeOf), merged));
+    }
     const ready = prepareRewind(workspace, { tree, writer, plan });
     writer.sync();
     writer.close();
@@ -117,30 +165,57 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
       if (!isSettled(result.outcomes)) return result;
     }
     const partial = options.paths.length > 0;
-    const step = journal(workspace, state, { record, partial, changes: ready.changes });
-    const applied = applyPlan(ready.changes, {
-      tree,
-      packs: workspace.packs,
-      step,
-      survivors: findSurvivors(tree, ready.changes, baselineOf(workspace, state)),
-      onProgress: options.onProgress,
-    });
-    const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
-    const outcomes = [...ready.refused, ...told.map(({ outcome }) => outcome)];
-    const result = resultOf(record, lookAgain(workspace, tree, { job, plan }), outcomes);
-    finish(workspace, {
-      step,
-      recovered: false,
-      complete: isSettled(result.outcomes),
-      changes: appliedChanges(ready.changes, applied),
-    });
-    return result;
+    const whole = isSettled([...plan.settled, ...ready.refused]);
+    const planned = ready.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
+    const survivors = findSurvivors(tree, ready.changes, baselineOf(workspace, state));
+    const moved = findMoved(tree, ready.changes, unchanged(job, plan));
+    const step = journal(workspace, state, { record, partial, whole, planned });
+    const finishing = `finish the ${record.kind} of turn ${record.turn}`;
+    const end = (): RewindResult => {
+      const applied = applyPlan(ready.changes, {
+        tree,
+        packs: workspace.packs,
+        step,
+        survivors,
+        moved,
+        resumed: false,
+        onProgress: options.onProgress,
+      });
+      const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
+      const done = told.map(({ outcome }) => outcome);
+      const outcomes = [...ready.refused, ...tellMerged(done, merged)];
+      const result = resultOf(record, lookAgain(workspace, tree, { job, plan }), outcomes);
+      const now = new Map(applied.map((each) => [each.outcome.path, each.now] as const));
+      finish(workspace, {
+        step,
+        recovered: false,
+        complete: isSettled(result.outcomes),
+        changes: realChanges(planned, now),
+        repositories: noteGitUse(plan.gitUse, tree, trustedHashes(workspace)),
+      });
+      return result;
+    };
+    return saying(finishing, FINISHED_LATER, () => orGiveUp(workspace.layout.log, step, end));
   } catch (error) {
     writer.discard();
     throw error;
   } finally {
     tree.close();
   }
+}
+
+function stepsSince({ steps }: History, line: number): Step[] {
+  return steps.filter(({ opened }) => opened >= line).sort((a, b) => a.opened - b.opened);
+}
+
+const FINISHED_LATER = 'Some of it may be done; the next preimage command finishes it.';
+
+/** Gives the paths that are as they are to be, with what that is. */
+function unchanged({ squashed }: RewindJob, plan: Plan): (readonly [RelPath, Image])[] {
+  const paths = new Set(
+    plan.settled.flatMap(({ path, outcome }) => (outcome === 'unchanged' ? [path] : [])),
+  );
+  return squashed.flatMap(({ path, before }) => (paths.has(path) ? [[path, before] as const] : []));
 }
 
 function isLoanAt(changes: readonly PlannedChange[], index: number): boolean {
@@ -159,10 +234,11 @@ function journal(
   job: {
     readonly record: RewindJob['record'];
     readonly partial: boolean;
-    readonly changes: readonly PlannedChange[];
+    readonly whole: boolean;
+    readonly planned: readonly Change[];
   },
 ): number {
-  const planned = job.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
+  const { partial, whole, planned } = job;
   const plan = storeChanges(workspace.layout.details, planned);
   let step = 0;
   workspace.append((now): LogRecord => {
@@ -178,8 +254,9 @@ function journal(
       step,
       at: new Date().toISOString(),
       owner: ownIdentity(),
-      partial: job.partial,
-      plan: plan.kind === 'inline' ? { kind: 'inline', changes: planned } : { ...plan },
+      partial,
+      whole,
+      plan: plan.kind === 'inline' ? { kind: 'inline', changes: [...planned] } : { ...plan },
       ...job.record,
     };
   });
@@ -197,26 +274,6 @@ function resultOf(
 }
 
 const COMPLETE: ReadonlySet<string> = new Set(['restored', 'deleted', 'unchanged']);
-
-function chooseTurn(history: History, wanted: string | 'newest'): Turn {
-  if (wanted === 'newest') {
-    const turn = newestFirst(history).find((candidate) => !isRewound(history, candidate));
-    if (turn !== undefined) return turn;
-    throw new PreimageError('nothing-to-do', 'There is no turn to rewind.', {
-      hint: 'See the turns with: preimage list',
-    });
-  }
-  const turn = history.turns.get(wanted);
-  if (turn === undefined) {
-    throw new PreimageError('no-such-turn', `There is no turn ${JSON.stringify(wanted)}.`, {
-      hint: 'See the turns with: preimage list',
-    });
-  }
-  if (!isRewound(history, turn)) return turn;
-  throw new PreimageError('nothing-to-do', `Turn ${wanted} is rewound already.`, {
-    hint: 'To take that back: preimage redo',
-  });
-}
 
 function refuseWhileOpen(history: History): void {
   const [open] = openSteps(history);

@@ -1,9 +1,12 @@
+import { diffManifests } from '../core/diff.js';
 import { fromText, type RelPath } from '../core/relpath.js';
 import { compileRules, type Rules } from '../core/rules.js';
 import type { EarlyHash, ScanProgress, ScanResult } from '../scan/request.js';
 import { scanTree } from '../scan/scan.js';
-import { writeManifest } from '../store/manifests.js';
+import { BigFiles } from '../store/big-files.js';
+import { syncManifest, writeManifest } from '../store/manifests.js';
 import { PackWriter } from '../store/pack-writer.js';
+import { packName, RetiredList } from '../store/retired.js';
 import type { NamedManifest, Workspace } from './workspace.js';
 
 /** What a scan into the store starts from. */
@@ -13,6 +16,8 @@ export type ScanStart = {
   readonly keepCoverage: boolean;
   readonly early: ReadonlyMap<RelPath, EarlyHash>;
   readonly round: number;
+  /** A step is to begin from the manifest, so it must outlive a power cut. */
+  readonly begins: boolean;
   readonly onProgress: (progress: ScanProgress) => void;
 };
 
@@ -25,7 +30,9 @@ export type Scanned = NamedManifest & Pick<ScanResult, 'warnings' | 'hashedFiles
  */
 export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
   const { layout, packs } = workspace;
-  const writer = new PackWriter(layout.packs, (sha256) => packs.has(sha256));
+  workspace.renew();
+  const writer = new PackWriter(layout.packs, (sha256) => packs.holds(sha256));
+  const big = new BigFiles(layout.big);
   const lost = start.baseline !== 'none' && !hasAllPacks(workspace, start.baseline);
   const baseline = lost ? 'none' : start.baseline;
   try {
@@ -34,23 +41,28 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
       store: fromText(layout.directory),
       coverage: compileRules(start.rules),
       sink: writer,
+      keepLarge: (path, stat) => big.keep(path, stat),
       baseline: baseline === 'none' ? 'none' : baseline.manifest,
       keepCoverage: start.keepCoverage,
       early: start.early,
       round: start.round,
-      packs: () => packs.numbers(),
+      // Once a turn is enough: 2% of what is trusted.
+      spotChecks: start.begins,
+      packs: () => reliedOn(workspace, writer, baseline),
       onProgress: start.onProgress,
     });
     writer.sync();
+    big.sync();
     writer.close();
     packs.refresh();
     const { manifest, hashedFiles, hashedBytes } = result;
     const warnings = lost ? [LOST_PACKS, ...result.warnings] : result.warnings;
-    if (baseline !== 'none' && manifest === baseline.manifest) {
-      return { ...baseline, warnings, hashedFiles, hashedBytes };
-    }
-    const id = writeManifest(layout.manifests, manifest);
-    return { id, manifest, warnings, hashedFiles, hashedBytes };
+    const named =
+      baseline !== 'none' && saysTheSame(baseline, result, start)
+        ? baseline
+        : { id: writeManifest(layout.manifests, manifest), manifest };
+    if (start.begins) syncManifest(layout.manifests, named.id);
+    return { ...named, warnings, hashedFiles, hashedBytes };
   } catch (error) {
     // Nothing names what was written: it is dead from the start.
     writer.discard();
@@ -58,10 +70,54 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
   }
 }
 
+/** So many files may be hashed once more at the close to save writing a manifest at the opening. */
+const FEW_HASHES = 64;
+
+/**
+ * Reports whether a baseline can stand for a scan: nothing differs, or, where a step is to begin, only
+ * what is trusted. What the baseline does not trust the close hashes again.
+ */
+function saysTheSame(baseline: NamedManifest, result: ScanResult, start: ScanStart): boolean {
+  if (result.manifest === baseline.manifest) return true;
+  if (!start.begins || result.hashedFiles > FEW_HASHES) return false;
+  return diffManifests(baseline.manifest, result.manifest).length === 0;
+}
+
+/** Names the packs that the new manifest's hashes stand for. */
+function reliedOn(
+  { packs }: Workspace,
+  writer: PackWriter,
+  baseline: NamedManifest | 'none',
+): number[] {
+  // A writer has a pack only once it has written.
+  writer.flush();
+  const { number } = writer;
+  const named = new Set(packs.reliedOn());
+  if (baseline !== 'none') for (const each of baseline.manifest.meta.packs) named.add(each);
+  if (number !== 'none') named.add(number);
+  return [...named].sort((a, b) => a - b);
+}
+
 const LOST_PACKS = 'packs are missing from the store, so every file was read and stored anew';
 
-/** A manifest vouches for bytes in packs; if one of those was taken away, its hashes prove nothing. */
-function hasAllPacks({ packs }: Workspace, { manifest }: NamedManifest): boolean {
-  const present = new Set(packs.numbers());
-  return manifest.meta.packs.every((number) => present.has(number));
+/**
+ * A manifest vouches for bytes in packs; if one of those was taken away, its hashes prove nothing. A
+ * pack that was retired went with what nobody needs; what was needed is in the pack that is named
+ * instead.
+ */
+function hasAllPacks({ layout, packs }: Workspace, { manifest }: NamedManifest): boolean {
+  const present = new Set(packs.numbers().map(packName));
+  const wanted = manifest.meta.packs.map(packName);
+  if (wanted.every((name) => present.has(name))) return true;
+  const into = new Map(new RetiredList(layout.packs).all().map((each) => [each.name, each.into]));
+  return wanted.every((name) => {
+    let at = name;
+    while (!present.has(at)) {
+      const next = into.get(at) ?? 'lost';
+      if (next === 'none') return true;
+      if (next === 'lost') return false;
+      at = next;
+    }
+    return true;
+  });
 }

@@ -1,19 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
-import { type Image, sameImage } from '../core/image.js';
+import { type Image, PERMISSIONS, sameImage } from '../core/image.js';
 import { printable } from '../core/printable.js';
 import { errnoWords, PreimageError } from '../core/problem.js';
-import { nameOf, parentOf, type RelPath } from '../core/relpath.js';
+import { parentOf, type RelPath } from '../core/relpath.js';
+import { PRIVATE_FILE, writeAll } from '../files/durable.js';
 import { lookAt } from '../files/look.js';
 import { openTree, spotOf } from '../files/tree.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { SpoolWriter } from '../store/spool.js';
 import { type ClosedStep, closeStep } from './close-step.js';
-import { captureLine, controlOf } from './control.js';
+import { captureLine, controlOf, draftLine } from './control.js';
+import { stagedPrefix } from './leftovers.js';
 import type { WhichWorkspace } from './locate.js';
 import { toRelPath } from './locate.js';
 import { type OpenedStep, openStep } from './open-step.js';
 import { type RuleOptions, resolveRules } from './settings.js';
+import { saying } from './system-trouble.js';
 import { openWorkspace, type Workspace } from './workspace.js';
 
 /** How {@link openTurn} opens a turn. */
@@ -70,6 +73,7 @@ class Session implements OpenTurn {
   readonly #workspace: Workspace;
   readonly #opened: OpenedStep;
   readonly #captured = new Set<RelPath>();
+  readonly #announced = new Set<RelPath>();
   #closed = false;
 
   constructor(workspace: Workspace, opened: OpenedStep) {
@@ -84,15 +88,16 @@ class Session implements OpenTurn {
   capture(path: string): void {
     this.#requireOpen();
     const { located } = this.#workspace;
-    this.#capture(toRelPath({ ...located, cwd: located.root }, path));
+    this.#secure(toRelPath({ ...located, cwd: located.root }, path), 'only');
   }
 
   write(path: string, data: string | Uint8Array): void {
     this.#requireOpen();
     const { located } = this.#workspace;
     const relative = toRelPath({ ...located, cwd: located.root }, path);
-    this.#capture(relative);
-    replaceFile(this.#workspace, relative, typeof data === 'string' ? Buffer.from(data) : data);
+    this.#secure(relative, 'to write');
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+    replaceFile(this.#workspace, { path: relative, step: this.#opened.record.step }, bytes);
   }
 
   async close(): Promise<ClosedStep> {
@@ -120,14 +125,41 @@ class Session implements OpenTurn {
     if (this.#closed) throw new PreimageError('usage', `Turn ${this.turn} is closed.`);
   }
 
+  #secure(path: RelPath, why: 'only' | 'to write'): void {
+    const next = why === 'only' ? 'Try again.' : 'It was not written; try again.';
+    saying(`capture ${printable(path)}`, next, () => {
+      this.#capture(path);
+      if (why === 'to write') this.#announce(path);
+    });
+  }
+
+  /** Tells a recovery in which directories drafts may stand: once for each. */
+  #announce(path: RelPath): void {
+    const directory = parentOf(path);
+    if (this.#announced.has(directory)) return;
+    const { layout } = this.#workspace;
+    const spool = new SpoolWriter(controlOf(layout, this.#opened.control.token).drafts);
+    spool.append([draftLine(path)]);
+    spool.sync();
+    spool.close();
+    this.#announced.add(directory);
+  }
+
   /** The first capture of a path wins: what the opening scan has, else what is captured here. */
   #capture(path: RelPath): void {
     if (this.#captured.has(path)) return;
-    this.#captured.add(path);
     const known: Image = this.#opened.scanned.manifest.imageAt(path);
-    if (known.kind !== 'skipped') return;
+    if (known.kind === 'skipped') this.#captureNow(path, known);
+    // Not before: after a failure the next try must capture.
+    this.#captured.add(path);
+  }
+
+  #captureNow(path: RelPath, known: Image): void {
     const { layout, packs, root } = this.#workspace;
-    const writer = new PackWriter(layout.packs, (sha256) => packs.has(sha256));
+    // What a prune has retired since is not there any more. What one retires right now waits in the
+    // trash for an hour, and comes back once it is named here: see `prune.ts`.
+    this.#workspace.renew();
+    const writer = new PackWriter(layout.packs, (sha256) => packs.holds(sha256));
     const tree = openTree(root);
     try {
       const { image } = lookAt(tree, path, writer);
@@ -140,13 +172,20 @@ class Session implements OpenTurn {
       spool.append([captureLine(path, image)]);
       spool.sync();
       spool.close();
+    } catch (error) {
+      writer.discard();
+      throw error;
     } finally {
       tree.close();
     }
   }
 }
 
-function replaceFile({ root }: Workspace, path: RelPath, bytes: Uint8Array): void {
+function replaceFile(
+  { root }: Workspace,
+  { path, step }: { readonly path: RelPath; readonly step: number },
+  bytes: Uint8Array,
+): void {
   const tree = openTree(root);
   try {
     const directory = tree.directory(parentOf(path));
@@ -161,10 +200,9 @@ function replaceFile({ root }: Workspace, path: RelPath, bytes: Uint8Array): voi
       );
     }
     const old = fs.lstatSync(spot.path, { throwIfNoEntry: false });
-    const staged = directory.at(`.${nameOf(path).slice(0, 200)}.${randomBytes(4).toString('hex')}`);
+    const staged = directory.at(`${stagedPrefix(step)}${randomBytes(4).toString('hex')}`);
     try {
-      fs.writeFileSync(staged, bytes, { flag: 'wx', flush: true });
-      if (old?.isFile() === true) fs.chmodSync(staged, old.mode & 0o7777);
+      writeDraft(staged, bytes, old?.isFile() === true ? old.mode & PERMISSIONS : 'new');
       fs.renameSync(staged, spot.path);
     } catch (error) {
       fs.rmSync(staged, { force: true });
@@ -178,5 +216,17 @@ function replaceFile({ root }: Workspace, path: RelPath, bytes: Uint8Array): voi
     }
   } finally {
     tree.close();
+  }
+}
+
+/** Writes a file that does not take an old one's place before it has that one's mode. */
+function writeDraft(path: string | Buffer, bytes: Uint8Array, mode: number | 'new'): void {
+  const fd = fs.openSync(path, 'wx', mode === 'new' ? 0o666 : PRIVATE_FILE);
+  try {
+    writeAll(fd, bytes);
+    if (mode !== 'new') fs.fchmodSync(fd, mode);
+    fs.fsyncSync(fd);
+  } finally {
+    fs.closeSync(fd);
   }
 }

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { type ByteString, toText } from '../core/relpath.js';
+import { DEFAULT_RETENTION, type Retention } from '../core/retention.js';
 import { DEFAULT_RULES, type Rules } from '../core/rules.js';
-import { parseSize } from '../core/units.js';
+import { parseDuration, parseSize } from '../core/units.js';
 
 /** Where settings that should stay are kept, at the root. */
 const SETTINGS_FILE = '.preimage.json';
@@ -27,21 +28,42 @@ export function resolveRules(root: ByteString, options: RuleOptions): Rules {
   };
 }
 
+/** Puts together how much history is kept: what the settings file says, then the defaults. */
+export function resolveRetention(root: ByteString): Retention {
+  const settings = readSettings(join(toText(root).text, SETTINGS_FILE));
+  return {
+    keep: settings.keep ?? DEFAULT_RETENTION.keep,
+    olderThan: settings.olderThan ?? DEFAULT_RETENTION.olderThan,
+    maxSize: settings.maxSize ?? DEFAULT_RETENTION.maxSize,
+  };
+}
+
 // `strictObject` takes a list for an object without fields.
 const NotAList = v.check((value: unknown) => !Array.isArray(value), 'it must be an object');
 
 const Globs = v.array(v.pipe(v.string(), v.minLength(1)));
 
+const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+const Size = v.pipe(
+  v.union([Count, v.string()]),
+  v.transform((size) => (typeof size === 'number' ? size : parseSize(size))),
+  v.number('a size is bytes or a text such as "8MB"'),
+);
+
+const Duration = v.pipe(
+  v.union([v.literal(0), v.string()]),
+  v.transform((text) => (text === 0 ? 0 : parseDuration(text))),
+  v.number('a duration is a text such as "30d" or "12h"'),
+);
+
 const SettingsSchema = v.strictObject({
   include: v.optional(Globs),
   exclude: v.optional(Globs),
-  maxFile: v.optional(
-    v.pipe(
-      v.union([v.pipe(v.number(), v.integer(), v.minValue(0)), v.string()]),
-      v.transform((size) => (typeof size === 'number' ? size : parseSize(size))),
-      v.number('a size is bytes or a text such as "8MB"'),
-    ),
-  ),
+  maxFile: v.optional(Size),
+  keep: v.optional(Count),
+  olderThan: v.optional(Duration),
+  maxSize: v.optional(Size),
 });
 
 function readSettings(path: string): v.InferOutput<typeof SettingsSchema> {
@@ -60,7 +82,9 @@ function readSettings(path: string): v.InferOutput<typeof SettingsSchema> {
     'usage',
     `${path}${where === null ? '' : `, ${where}`}: ${issue.message}.`,
     {
-      hint: 'It may hold include and exclude (lists of globs) and maxFile (a size).',
+      hint:
+        'It may hold include and exclude (lists of globs), maxFile and maxSize (sizes), ' +
+        'keep (a number of turns) and olderThan (such as "30d").',
     },
   );
 }

@@ -15,13 +15,9 @@ import {
 } from '../files/place.js';
 import { openTree, spotOf, type Tree } from '../files/tree.js';
 import type { Packs } from '../store/packs.js';
+import { stagedPrefix } from './leftovers.js';
 
 type Staged = { readonly directory: RelPath; readonly name: ByteString };
-
-/** Names what a rewind stages, so that a later one can find what a crash has left. */
-export function stagedPrefix(step: number): ByteString {
-  return `.preimage-${step}-`;
-}
 
 /** Writes contents beside their places, and moves them there once all are whole. */
 export class Stager {

@@ -1,14 +1,15 @@
-import fs from 'node:fs';
-import { join } from 'node:path';
 import { openSteps } from '../core/history.js';
 import { FLAG } from '../core/manifest.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
+import type { Retention } from '../core/retention.js';
 import type { Rules } from '../core/rules.js';
 import { sharedWritableInodes } from '../files/mappings.js';
 import { stampTrust } from '../files/stamps.js';
 import { type Located, locate, type WhichWorkspace } from './locate.js';
 import { type RecoveredStep, recover } from './recover.js';
-import { type RuleOptions, resolveRules } from './settings.js';
+import { type RuleOptions, resolveRetention, resolveRules } from './settings.js';
+import { type StoreSizes, storeSizes } from './store-size.js';
+import { saying } from './system-trouble.js';
 import { Workspace } from './workspace.js';
 
 /** What is known of a workspace. */
@@ -20,8 +21,9 @@ export type Status = {
   readonly openTurns: readonly OpenTurnStatus[];
   readonly turns: number;
   readonly baseline: BaselineStatus | 'none';
-  /** Bytes. */
-  readonly sizes: { readonly packs: number; readonly manifests: number; readonly log: number };
+  readonly sizes: StoreSizes;
+  /** How much history is kept after a close; older turns go, those beyond it by a tenth at once. */
+  readonly retention: Retention;
   /** The watcher of the last step, or `none`. */
   readonly watcher: string;
   readonly rules: Rules;
@@ -51,8 +53,10 @@ export async function workspaceStatus(which: WhichWorkspace & RuleOptions): Prom
   if (located.existing === 'none') return emptyStatus(located, rules);
   const workspace = new Workspace(located, located.existing);
   try {
-    const recovered = await recover(workspace);
-    return { ...readStatus(workspace, rules), recovered };
+    return await saying('read the store', 'Try again.', async () => {
+      const recovered = await recover(workspace);
+      return { ...readStatus(workspace, rules), recovered };
+    });
   } finally {
     workspace.close();
   }
@@ -94,11 +98,7 @@ function readStatus(workspace: Workspace, rules: Rules): Status {
             bytes: baseline.manifest.meta.bytes,
             at: new Date(baseline.manifest.meta.takenAt).toISOString(),
           },
-    sizes: {
-      packs: sizeOf(layout.packs),
-      manifests: sizeOf(layout.manifests),
-      log: fileSize(layout.log) + sizeOf(layout.details),
-    },
+    sizes: storeSizes(layout),
     watcher: last?.open.watcher ?? 'none',
     leftOut,
     leftOutCount,
@@ -113,7 +113,8 @@ function emptyStatus({ root, storeDirectory }: Located, rules: Rules): Status {
     openTurns: [],
     turns: 0,
     baseline: 'none',
-    sizes: { packs: 0, manifests: 0, log: 0 },
+    sizes: { packs: 0, manifests: 0, log: 0, trash: 0 },
+    retention: resolveRetention(root),
     watcher: 'none',
     rules,
     leftOut: [],
@@ -137,12 +138,4 @@ function limitsOf(root: ByteString): string[] {
     );
   }
   return limits;
-}
-
-function sizeOf(directory: string): number {
-  return fs.readdirSync(directory).reduce((sum, name) => sum + fileSize(join(directory, name)), 0);
-}
-
-function fileSize(path: string): number {
-  return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

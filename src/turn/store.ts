@@ -2,9 +2,11 @@ import type { Image } from '../core/image.js';
 import { printable } from '../core/printable.js';
 import { PreimageError } from '../core/problem.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
+import { KEEP_ALL, type Retention } from '../core/retention.js';
 import { type Exported, exportTurn } from './export.js';
 import { toRelPath, type WhichWorkspace } from './locate.js';
 import type { RewindOptions } from './prepare-rewind.js';
+import { type PruneResult, planPrune, prune } from './prune.js';
 import {
   listTurns,
   showTurn,
@@ -15,6 +17,7 @@ import {
   turnTimeline,
 } from './report.js';
 import { type RewindResult, redo, rewind } from './rewind.js';
+import { resolveRetention } from './settings.js';
 import { openKnownWorkspace, type Workspace } from './workspace.js';
 
 /** What to rewind; everything may be left out. */
@@ -27,6 +30,11 @@ export type RewindRequest = {
   readonly force?: boolean;
   /** Puts back `.git` as well. */
   readonly git?: boolean;
+  /**
+   * Merges text files that were edited since: takes what the turns did out of them and leaves the
+   * edits in. Where both changed the same lines the file stays in conflict.
+   */
+  readonly merge?: boolean;
   readonly onProgress?: (done: number, total: number) => void;
 };
 
@@ -51,9 +59,17 @@ export interface Store {
   /** Puts the workspace back to how it was when a turn opened, later turns included. */
   rewind(request?: RewindRequest): Promise<RewindResult>;
   /** Takes the last rewind back. */
-  redo(request?: Omit<RewindRequest, 'turn' | 'git'>): Promise<RewindResult>;
+  redo(request?: Omit<RewindRequest, 'turn' | 'git' | 'merge'>): Promise<RewindResult>;
   /** Writes a turn's pre-images as a plain directory. */
   export(turn: string, out: string): Exported;
+  /**
+   * Drops the oldest turns that pass a limit, and all bytes that nothing needs any more. Without a
+   * limit those of the settings hold, else only those that are given. The newest turn stays, and so
+   * does what an open step needs. Throws `busy` and `damaged`.
+   */
+  prune(limits?: Partial<Retention>): PruneResult;
+  /** Says what {@link prune} would drop, by the same choice, and changes nothing. */
+  planPrune(limits?: Partial<Retention>): PruneResult;
   /** Turns a path as a user types it into one below the root; throws `usage` for one outside. */
   resolve(path: string): RelPath;
   close(): void;
@@ -115,12 +131,20 @@ class WorkspaceStore implements Store {
     return rewind(this.#workspace, request.turn ?? 'newest', this.#options(request, false));
   }
 
-  redo(request: Omit<RewindRequest, 'turn' | 'git'> = {}): Promise<RewindResult> {
+  redo(request: Omit<RewindRequest, 'turn' | 'git' | 'merge'> = {}): Promise<RewindResult> {
     return redo(this.#workspace, this.#options(request, false));
   }
 
   export(turn: string, out: string): Exported {
     return exportTurn(this.#workspace, turn, out);
+  }
+
+  prune(limits: Partial<Retention> = {}): PruneResult {
+    return prune(this.#workspace, this.#retention(limits));
+  }
+
+  planPrune(limits: Partial<Retention> = {}): PruneResult {
+    return planPrune(this.#workspace, this.#retention(limits));
   }
 
   resolve(path: string): RelPath {
@@ -131,12 +155,18 @@ class WorkspaceStore implements Store {
     this.#workspace.close();
   }
 
+  #retention(limits: Partial<Retention>): Retention {
+    if (Object.keys(limits).length === 0) return resolveRetention(this.#workspace.root);
+    return { ...KEEP_ALL, ...limits };
+  }
+
   #options(request: RewindRequest, dryRun: boolean): RewindOptions {
     return {
       paths: (request.paths ?? []).map((path) => this.resolve(path)),
       dryRun,
       force: request.force ?? false,
       git: request.git ?? false,
+      merge: request.merge ?? false,
       onProgress: request.onProgress ?? (() => {}),
     };
   }

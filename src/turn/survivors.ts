@@ -1,6 +1,6 @@
 import { type FileImage, type Image, sameImage } from '../core/image.js';
 import { FLAG, KEY, type Manifest } from '../core/manifest.js';
-import { linkedFiles } from '../core/placement.js';
+import { fileKey, linkedFiles } from '../core/placement.js';
 import type { PlannedChange } from '../core/plan.js';
 import type { RelPath } from '../core/relpath.js';
 import { lookAt } from '../files/look.js';
@@ -33,6 +33,29 @@ export function findSurvivors(
     }
   }
   return survivors;
+}
+
+/**
+ * Finds, for each file with several names that a plan puts back, a name of it among those that are as
+ * they were but are another inode by now: put back before, by an apply that did not come to the others.
+ */
+export function findMoved(
+  tree: Tree,
+  changes: readonly PlannedChange[],
+  asBefore: Iterable<readonly [RelPath, Image]>,
+): Map<string, RelPath> {
+  const moved = new Map<string, RelPath>();
+  const files = linkedFiles(changes);
+  if (files.size === 0) return moved;
+  for (const [path, image] of asBefore) {
+    if (image.kind !== 'content' || image.type !== 'file' || image.link === '') continue;
+    const key = fileKey(image);
+    if (!files.has(key)) continue;
+    const now = lookAt(tree, path, 'hash-only');
+    if (sameImage(now.image, image) && !now.stamp.startsWith(`${image.link}:`))
+      moved.set(key, path);
+  }
+  return moved;
 }
 
 /**

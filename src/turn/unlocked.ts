@@ -1,14 +1,11 @@
 import fs from 'node:fs';
 import type { DirectoryImage } from '../core/image.js';
-import type { PlannedChange } from '../core/plan.js';
 import { isErrno } from '../core/problem.js';
 import { comparePaths, parentOf, type RelPath } from '../core/relpath.js';
+import { OWNER_ALL } from '../core/replay.js';
 import { setMetadata } from '../files/place.js';
 import { lstat, permissionsOf } from '../files/stat.js';
 import { spotOf, type Tree } from '../files/tree.js';
-
-/** What lets its owner list, change and pass through a directory. */
-const OWNER_ALL = 0o700;
 
 /**
  * Finds a directory that we own and that nevertheless does not let us change what is in it, and says
@@ -26,7 +23,7 @@ export function closedDirectory(tree: Tree, path: RelPath): DirectoryImage | 'op
 }
 
 /** Lists the directories that an apply works in or through, from the root down. */
-export function directoriesOf(changes: readonly PlannedChange[]): RelPath[] {
+export function directoriesOf(changes: readonly { readonly path: RelPath }[]): RelPath[] {
   const found = new Set<RelPath>();
   for (const { path } of changes) {
     found.add(path);

@@ -1,5 +1,13 @@
 import type { Change } from '../core/change.js';
-import { changesOf, foldHistory, type History, linesOf, type Step } from '../core/history.js';
+import {
+  changesOf,
+  foldHistory,
+  type History,
+  linesOf,
+  nameOfStep,
+  newestManifest,
+  type Step,
+} from '../core/history.js';
 import type { Manifest } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord } from '../core/records.js';
@@ -11,6 +19,8 @@ import { withLock } from '../store/lock.js';
 import { appendRecord, type LogContents, readLog } from '../store/log.js';
 import { readManifest } from '../store/manifests.js';
 import { Packs } from '../store/packs.js';
+import { RetiredList } from '../store/retired.js';
+import { bringBackNamed } from './bring-back.js';
 import { type Located, locate, type WhichWorkspace } from './locate.js';
 
 /** The log as it stands, with what it means. */
@@ -27,11 +37,16 @@ export class Workspace {
   readonly located: Located;
   readonly layout: StoreLayout;
   readonly packs: Packs;
+  readonly #retired: RetiredList;
+  /** How long the list of what was retired was when this process began to rely on the store. */
+  #reliesSince: number;
 
   constructor(located: Located, layout: StoreLayout) {
     this.located = located;
     this.layout = layout;
-    this.packs = new Packs(layout.packs);
+    this.packs = new Packs(layout.packs, layout.big);
+    this.#retired = new RetiredList(layout.packs);
+    this.#reliesSince = this.#retired.position();
   }
 
   get root(): ByteString {
@@ -42,19 +57,37 @@ export class Workspace {
     this.packs.close();
   }
 
+  /**
+   * Looks at the store anew: to be called before contents are looked for that a record will name. From
+   * then on {@link append} makes good what a prune retires in between.
+   */
+  renew(): void {
+    this.packs.close();
+    this.#reliesSince = this.#retired.position();
+  }
+
   readLog(): LogState {
     return stateOf(this.layout.log, readLog(this.layout.log));
   }
 
   /**
    * Appends one record under the log's lock; `decide` sees the log as it stands then, and may give
-   * `nothing`. It must be quick: everyone else waits.
+   * `nothing`. It must be quick: everyone else waits. Throws `busy` where the store was pruned so far
+   * meanwhile that something which the record names is gone; an opening gets `nothing` then.
    */
   append(decide: (state: LogState) => LogRecord | 'nothing'): LogRecord | 'nothing' {
     return withLock(this.layout.locks, 'log', () => {
       const state = this.readLog();
       const record = decide(state);
-      if (record !== 'nothing') appendRecord(this.layout.log, state.contents, record);
+      if (record === 'nothing') return record;
+      const retired = this.#retired.since(this.#reliesSince);
+      if (bringBackNamed(this, retired, record) === 'gone') {
+        if (record.type === 'open') return 'nothing';
+        throw new PreimageError('busy', 'The store was pruned while this was recorded.', {
+          hint: 'Try again.',
+        });
+      }
+      appendRecord(this.layout.log, state.contents, record);
       return record;
     });
   }
@@ -67,8 +100,14 @@ export class Workspace {
   baseline({ history }: LogState): NamedManifest | 'none' {
     const id = newestManifest(history);
     if (id === 'none') return 'none';
-    const manifest = readManifest(this.layout.manifests, id);
-    return manifest === 'missing' ? 'none' : { id, manifest };
+    try {
+      const manifest = readManifest(this.layout.manifests, id);
+      return manifest === 'missing' ? 'none' : { id, manifest };
+    } catch (error) {
+      // A power cut may take a manifest that no step began from: then everything is read anew.
+      if (error instanceof PreimageError && error.code === 'damaged') return 'none';
+      throw error;
+    }
   }
 }
 
@@ -93,12 +132,15 @@ export function openKnownWorkspace(which: WhichWorkspace): Workspace {
 
 /** Gives a step as an interval with its changes; a rewind only carries on what work has left. */
 export function intervalOf(workspace: Workspace, step: Step): Interval {
-  return { ...linesOf(step), changes: workspace.changes(step), carries: step.kind === 'rewind' };
+  const by = nameOfStep(step);
+  const carries = step.kind === 'rewind';
+  return { by, ...linesOf(step), changes: workspace.changes(step), carries };
 }
 
 /** Gives the id that the next step takes. */
 export function nextStepId({ history }: LogState): number {
-  return history.steps.reduce((highest, step) => Math.max(highest, step.id), 0) + 1;
+  const { lastStep } = history.pruned;
+  return history.steps.reduce((highest, step) => Math.max(highest, step.id), lastStep) + 1;
 }
 
 function stateOf(path: string, contents: LogContents): LogState {
@@ -110,18 +152,4 @@ function stateOf(path: string, contents: LogContents): LogState {
       hint: 'Nothing was touched.',
     });
   }
-}
-
-function newestManifest(history: History): string | 'none' {
-  let newest = -1;
-  let id = 'none';
-  for (const step of history.steps) {
-    if (step.kind !== 'work') continue;
-    const { end } = step;
-    const line = end.kind === 'closed' ? end.closed : step.opened;
-    if (line <= newest) continue;
-    newest = line;
-    id = end.kind === 'closed' ? end.record.manifest : step.open.manifest;
-  }
-  return id;
 }

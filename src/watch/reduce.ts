@@ -51,15 +51,26 @@ export function coveredBy(events: Iterable<WatchEvent>): (path: string) => boole
     named.add(path);
     if (kind !== 'update') cameOrWent.add(path);
   }
-  return (path) => {
-    if (named.has(path)) return true;
-    let dir = parentOf(path);
-    while (dir !== undefined) {
-      if (cameOrWent.has(dir)) return true;
-      dir = parentOf(dir);
+  const below = new Map<string, boolean>();
+  // Remembered for each directory: a deep tree would be climbed again for every path in it.
+  const isBelow = (dir: string | undefined): boolean => {
+    const climbed: string[] = [];
+    let at = dir;
+    let covered = false;
+    while (at !== undefined && !covered) {
+      const known = below.get(at);
+      if (known !== undefined) {
+        covered = known;
+        break;
+      }
+      climbed.push(at);
+      covered = cameOrWent.has(at);
+      at = parentOf(at);
     }
-    return false;
+    for (const each of climbed) below.set(each, covered);
+    return covered;
   };
+  return (path) => named.has(path) || isBelow(parentOf(path));
 }
 
 type Span = {

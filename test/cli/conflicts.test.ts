@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { lab } from '../support/cli.js';
-import { snapshot, symlink, temporary, tree } from '../support/tree.js';
+import { dir, file, snapshot, symlink, temporary, tree } from '../support/tree.js';
 
 test('what the user edited after the turn is a conflict, and left alone', async () => {
   const it = lab();
@@ -151,4 +152,79 @@ test('a rewind does not write or delete through a link that took the place of a 
     expect((await it.run(args)).code).toBeLessThan(2);
     expect(snapshot(outside)).toEqual(before);
   }
+});
+
+test('redo takes everything back: types, modes, links, pipes, empty directories, what was forced', async () => {
+  const it = lab();
+  tree(it.root, {
+    text: 'old',
+    gone: file('gone', 0o600),
+    link: symlink('text'),
+    'file-to-dir': 'file',
+    'dir-to-file': { deep: { er: 'x' }, empty: {} },
+    'link-to-dir': symlink('text'),
+    mode: file('same', 0o644),
+    closed: dir(0o750, { in: 'side' }),
+  });
+  execFileSync('mkfifo', ['pipe-to-file'], { cwd: it.root });
+  fs.linkSync(path.join(it.root, 'text'), path.join(it.root, 'text-too'));
+  const before = snapshot(it.root);
+  await it.turn(
+    'echo new > text; rm gone; ln -sfn gone link; rm file-to-dir; mkdir file-to-dir; ' +
+      'echo x > file-to-dir/x; rm -r dir-to-file; echo f > dir-to-file; rm link-to-dir; ' +
+      'mkdir link-to-dir; chmod 4711 mode; rm -r closed; rm pipe-to-file; echo p > pipe-to-file; ' +
+      'mkfifo made-pipe; mkdir -p made/empty; chmod 1777 made',
+    '--no-watch',
+  );
+  const names = (root: string) => fs.statSync(path.join(root, 'text')).ino;
+  // The user goes on with some of it: only --force takes that along.
+  tree(it.root, { text: 'user', mode: file('user', 0o640), closed: 'user', gone: { user: 'x' } });
+  fs.rmSync(path.join(it.root, 'made/empty'), { recursive: true });
+  const edited = snapshot(it.root);
+  fs.rmSync(path.join(it.root, 'gone/user'));
+  const emptied = snapshot(it.root);
+  expect(emptied).not.toEqual(edited);
+  for (let i = 0; i < 2; i++) {
+    expect((await it.run(['rewind', '--force'])).code).toBe(0);
+    expect(snapshot(it.root)).toEqual(before);
+    expect(names(it.root)).toBe(fs.statSync(path.join(it.root, 'text-too')).ino);
+    expect((await it.run(['redo'])).code).toBe(0);
+    expect(snapshot(it.root)).toEqual(emptied);
+    expect(names(it.root)).toBe(fs.statSync(path.join(it.root, 'text-too')).ino);
+  }
+  const nothing = await it.run(['redo']);
+  expect(nothing).toMatchObject({ code: 3, stdout: '' });
+});
+
+test('--force has captured what it writes over before it writes: cat has it, and redo after redo', async () => {
+  const it = lab();
+  tree(it.root, { a: 'old' });
+  await it.turn('echo turn > a', '--no-watch');
+  for (const edit of ['user 1', 'user 2', 'user 3']) {
+    tree(it.root, { a: edit });
+    expect((await it.run(['rewind', 't1', '--force'])).code).toBe(0);
+    expect(fs.readFileSync(path.join(it.root, 'a'), 'utf8')).toBe('old');
+    expect((await it.run(['redo'])).code).toBe(0);
+    expect(fs.readFileSync(path.join(it.root, 'a'), 'utf8')).toBe(edit);
+  }
+});
+
+test('what the user edited after a rewind is not undone by redo, unless forced, and then captured', async () => {
+  const it = lab();
+  tree(it.root, { a: 'old', b: 'old' });
+  await it.turn('echo turn > a; echo turn > b', '--no-watch');
+  await it.run(['rewind']);
+  tree(it.root, { a: 'the only copy' });
+  const run = await it.run(['redo', '--json']);
+  expect(JSON.parse(run.stdout)).toMatchObject({
+    outcomes: [
+      { path: 'a', outcome: 'conflict' },
+      { path: 'b', outcome: 'restored' },
+    ],
+  });
+  expect(fs.readFileSync(path.join(it.root, 'a'), 'utf8')).toBe('the only copy');
+  expect((await it.run(['redo', '--force'])).code).toBe(0);
+  expect(fs.readFileSync(path.join(it.root, 'a'), 'utf8')).toBe('turn\n');
+  const kept = execFileSync('grep', ['-rlaF', 'the only copy', it.home], { encoding: 'utf8' });
+  expect(kept).toMatch(/\.pack$/m);
 });

@@ -1,7 +1,8 @@
 import fs from 'node:fs';
-import path from 'node:path';
+import path, { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lab } from '../support/cli.js';
+import { SMALL_DISKS, smallDisk, testWith } from '../support/machine.js';
 import { snapshot, tree } from '../support/tree.js';
 
 const LIMIT = ['--max-file', '1KB', '--no-watch'];
@@ -47,15 +48,27 @@ test('a file over the limit at open is never deleted by a rewind, even if it shr
   expect(fs.readFileSync(path.join(it.root, 'big.bin'), 'utf8')).toBe('small\n');
 });
 
-test('a file over the limit that the turn deleted is reported, for nobody can bring it back', async () => {
+test('a file over the limit that the turn deleted comes back, for the store had a name of it', async () => {
   const it = lab();
   tree(it.root, { 'big.bin': 'x'.repeat(3000) });
+  const before = snapshot(it.root);
   await it.turn('rm big.bin', ...LIMIT);
-  expect(await it.json(['show', 't1'])).toMatchObject({
+  expect((await it.run(['rewind'])).code).toBe(0);
+  expect(snapshot(it.root)).toEqual(before);
+});
+
+const elsewhere =
+  'where the store is on another device, such a file is reported, for nobody can bring it back';
+testWith([SMALL_DISKS], elsewhere, async () => {
+  const it = lab();
+  tree(it.root, { 'big.bin': 'x'.repeat(3000) });
+  const store = ['--store', join(smallDisk('4m'), 'store')];
+  await it.turn('rm big.bin', ...LIMIT, ...store);
+  expect(await it.json(['show', ...store, 't1'])).toMatchObject({
     partial: true,
     files: [{ path: 'big.bin', change: 'unknown', post: { kind: 'absent' } }],
   });
-  const run = await it.run(['rewind', '--json']);
+  const run = await it.run(['rewind', ...store, '--json']);
   expect(run.code).toBe(1);
   expect(JSON.parse(run.stdout)).toMatchObject({
     outcomes: [{ path: 'big.bin', outcome: 'skipped' }],

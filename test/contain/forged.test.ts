@@ -127,6 +127,7 @@ async function forge(
       turns: ['t1'],
       undoes: [1],
       partial: false,
+      whole: true,
       plan: reversed(ref),
     };
     appendRecord(log, contents, journal);

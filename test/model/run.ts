@@ -16,7 +16,7 @@ import {
 import { snapshot } from '../support/tree.js';
 import { type Disk, describeDisk, readDisk } from './disk.js';
 import { killWatch } from './killed-watch.js';
-import { LIMIT, Oracle, type Prediction, type WorkStep } from './oracle.js';
+import { HOMES, LIMIT, Oracle, type Prediction, type WorkStep } from './oracle.js';
 import {
   anyMaking,
   anyOperation,
@@ -120,11 +120,8 @@ export async function live(commands: readonly Command[]): Promise<void> {
   }
 }
 
-/** Memory is faster, a disk gives inode numbers out again: they take turns. */
-const HOMES = fs.existsSync('/dev/shm') ? ['/dev/shm', os.tmpdir()] : [os.tmpdir()];
-
 class World {
-  readonly #base: string;
+  readonly #bases: readonly string[];
   readonly #root: string;
   readonly #outside: string;
   readonly #store: string;
@@ -132,11 +129,15 @@ class World {
   readonly #sessions: { readonly turn: OpenTurn; readonly step: WorkStep }[] = [];
 
   constructor() {
-    const home = HOMES[figures.worlds % HOMES.length] ?? os.tmpdir();
-    this.#base = fs.realpathSync(fs.mkdtempSync(join(home, 'preimage-model-')));
-    [this.#root, this.#outside, this.#store] = ['ws', 'outside', 'store'].map((name) =>
-      join(this.#base, name),
-    ) as [string, string, string];
+    // The workspace and its store are on different devices, where there are two.
+    const [base = '', storeBase = ''] = [0, 1].map((i) => {
+      const home = HOMES[(figures.worlds + i) % HOMES.length] ?? os.tmpdir();
+      return fs.realpathSync(fs.mkdtempSync(join(home, 'preimage-model-')));
+    });
+    this.#bases = [base, storeBase];
+    this.#root = join(base, 'ws');
+    this.#outside = join(base, 'outside');
+    this.#store = join(storeBase, 'store');
     fs.mkdirSync(this.#root);
     fs.mkdirSync(this.#outside);
     fs.writeFileSync(join(this.#outside, 'f'), 'outside');
@@ -144,7 +145,7 @@ class World {
   }
 
   remove(): void {
-    fs.rmSync(this.#base, { recursive: true, force: true });
+    for (const base of this.#bases) fs.rmSync(base, { recursive: true, force: true });
   }
 
   async run(command: Command): Promise<void> {

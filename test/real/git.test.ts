@@ -27,6 +27,19 @@ const TURNS_OF_GIT = {
   'reset --hard to another branch': 'git reset --quiet --hard other',
   'branch moved and deleted': 'git branch -f other main; git branch -D other; rm notes.md',
   'repack of everything': 'git gc --quiet --prune=now; rm notes.md',
+  'drop of the wrong stash': 'git stash push -q; git stash drop -q stash@{1}; git stash pop -q',
+  'commit --amend': 'git commit -q --amend -a -m amended',
+  'rebase that stopped half way':
+    'git add -A; git commit -qm all; echo mine > README.md; git commit -qam mine; ' +
+    'git rebase -q other || git status | grep -q rebas',
+  'merge with conflicts':
+    'git stash push -qu; echo mine > README.md; git commit -qam mine; ' +
+    'git merge -q other || git status | grep -q Unmerged',
+  'a new repository in the place of the old':
+    'rm -rf .git; git init -q; git add .; git commit -qm 1',
+  'a submodule and a linked work tree':
+    'git init -q lib; cd lib; echo 1 > f; git add f; git commit -qm one; cd ..; ' +
+    'git -c protocol.file.allow=always submodule --quiet add ./lib sub; git worktree add -q wt other',
 };
 
 const isGit = (name: string): boolean => name === '.git' || name.startsWith('.git/');
@@ -52,8 +65,10 @@ describe('with --git the repository is back as well: index, HEAD, branches, stas
   test.each(Object.entries(TURNS_OF_GIT))('%s', async (_, script) => {
     const at = repositoryAtWork();
     const before = await gitState(at);
-    await thereAndBack(at, script, { rewind: ['--git'] });
+    const { left } = await thereAndBack(at, script, { rewind: ['--git'] });
     expect(await gitState(at)).toEqual(before);
+    expect(rewoundFrom(await at.run(['redo', '--json']))).toMatchObject({ complete: true });
+    expect(differences(left, snapshot(at.root))).toEqual([]);
   });
 });
 

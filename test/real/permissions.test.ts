@@ -2,16 +2,11 @@ import { chmodSync, existsSync, lstatSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect } from 'vitest';
 import { CLI, type Lab, lab, type Run, runProcess } from '../support/cli.js';
-import { command, type Need, testWith } from '../support/machine.js';
+import { HELD_TO_THE_MODE, testWith, UNPRIVILEGED } from '../support/machine.js';
 import { dir, file, snapshot, tree } from '../support/tree.js';
 import { calm, differences, rewoundFrom, troubles } from './round.js';
 
-/** Root reads everything; without these two rights it is held to the mode like anybody else. */
-const HELD_TO_THE_MODE = ['setpriv', '--bounding-set=-dac_override,-dac_read_search'];
 const isRoot = process.getuid?.() === 0;
-const UNPRIVILEGED: Need = isRoot
-  ? command('setpriv', '--bounding-set=-dac_override,-dac_read_search', 'true')
-  : { name: 'modes', isHere: () => process.platform !== 'win32' };
 
 describe('an unreadable file', () => {
   testWith([UNPRIVILEGED], 'is named and skipped; all the rest is captured', async () => {
@@ -118,7 +113,7 @@ function lend(at: string): void {
 
 /** Runs the command line without the right to read what the mode forbids. */
 function held(at: Lab, args: readonly string[]): Promise<Run> {
-  const whole = [...(isRoot ? HELD_TO_THE_MODE : []), process.execPath, CLI, ...args];
+  const whole = [...HELD_TO_THE_MODE, process.execPath, CLI, ...args];
   const [program = '', ...rest] = whole;
   return runProcess(program, rest, { cwd: at.root, env: calm(at) });
 }

@@ -86,6 +86,51 @@ test('this test sees the fault: plain stat equality keeps stale hashes there', (
   expect(countStaleHits(temporary())).toBeGreaterThan(ROUNDS / 2);
 });
 
+/** Makes and removes names in one directory, again and again, and counts how often a scan misses it. */
+function countMissedNames(root: string): number {
+  let baseline: Manifest | 'none' = 'none';
+  let missed = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const [come, go] = [join(root, `n${round % 7}`), join(root, `n${(round + 3) % 7}`)];
+    fs.writeFileSync(come, '');
+    fs.rmSync(go, { force: true });
+    const manifest: Manifest = scan(root, baseline).manifest;
+    baseline = manifest;
+    const { start, end } = manifest.children(0);
+    const names = Array.from({ length: end - start }, (_, i) => manifest.name(start + i));
+    if (names.join() !== fs.readdirSync(root).sort().join()) missed += 1;
+  }
+  return missed;
+}
+
+test('4,000 names made and removed in a tight loop: no scan misses one', () => {
+  expect(countMissedNames(temporary())).toBe(0);
+});
+
+test('nor where stamps are whole seconds', () => {
+  coarsenStamps();
+  expect(countMissedNames(temporary())).toBe(0);
+});
+
+test('a name that vanished without its directory’s stamps moving has the directory listed', () => {
+  const root = temporary();
+  fs.writeFileSync(join(root, 'a'), '');
+  fs.writeFileSync(join(root, 'b'), '');
+  const quiet = join(temporary(), 'probe');
+  const newest = fs.statSync(root, { bigint: true }).ctimeNs;
+  do fs.writeFileSync(quiet, '');
+  while (fs.statSync(quiet, { bigint: true }).ctimeNs <= newest);
+  const first = scan(root).manifest;
+  const key = fs.lstatSync(root, { bigint: true });
+  fs.rmSync(join(root, 'a'));
+  fs.writeFileSync(join(root, 'c'), '');
+  const { statSync } = fs;
+  vi.spyOn(fs, 'statSync').mockImplementation((path) => (path === root ? key : statSync(path)));
+  const { manifest } = scan(root, first);
+  const names = ['a', 'b', 'c'].filter((name) => manifest.find(relPath(name)) >= 0);
+  expect(names).toEqual(['b', 'c']);
+});
+
 test('a file that has been quiet is not read again', () => {
   const root = temporary();
   for (let i = 0; i < 50; i++) fs.writeFileSync(join(root, `f${i}`), String(i));

@@ -18,6 +18,7 @@ const record = (step: number, label = ''): LogRecord => ({
   turns: [],
   undoes: [],
   partial: false,
+  whole: true,
   plan: {
     kind: 'inline',
     changes: [

@@ -15,7 +15,7 @@ export function define(command: Command, context: Context): void {
     .addHelpText('after', '\nExample:\n  preimage close --turn fix-css --json')
     .action(async (options: CommonOptions & { readonly turn: string }) => {
       const progress = new Progress(options.quiet === true);
-      const { changes, record } = await closeTurn({
+      const { changes, record, notes } = await closeTurn({
         ...whichOf(options),
         turn: options.turn,
         onProgress: ({ entries, bytes }) => {
@@ -24,7 +24,7 @@ export function define(command: Command, context: Context): void {
       }).finally(() => {
         progress.end();
       });
-      for (const warning of record.warnings) {
+      for (const warning of [...record.warnings, ...notes]) {
         process.stderr.write(`preimage: warning: ${warning}\n`);
       }
       if (options.json === true) {

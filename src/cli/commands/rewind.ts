@@ -11,6 +11,7 @@ type Options = CommonOptions & {
   readonly dryRun?: boolean;
   readonly force?: boolean;
   readonly git?: boolean;
+  readonly merge?: boolean;
 };
 
 /** `preimage rewind`: puts the workspace back. */
@@ -26,10 +27,12 @@ export function define(command: Command, context: Context): void {
     .argument('[path...]', 'only these paths and what is below them')
     .option('--dry-run', 'say what would be done and change nothing')
     .option('--force', 'put back what is in conflict as well; it is captured first')
+    .option('--merge', 'keep later edits of a text file where they merge with what is put back')
     .option('--git', 'put back .git as well')
     .addHelpText(
       'after',
-      '\nExample:\n  preimage rewind t1 --dry-run\n  preimage rewind t1 src/app.js',
+      '\nExample:\n  preimage rewind t1 --dry-run\n  preimage rewind t1 src/app.js\n' +
+        '  preimage rewind t1 --merge',
     )
     .action(async (turn: string | undefined, paths: string[], options: Options) => {
       const dryRun = options.dryRun === true;
@@ -39,6 +42,7 @@ export function define(command: Command, context: Context): void {
         paths,
         force: options.force === true,
         git: options.git === true,
+        merge: options.merge === true,
         onProgress: (done: number, total: number) => {
           progress.rewind(done, total);
         },

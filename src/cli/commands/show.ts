@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
 import { countChanges, printableText } from '../../index.js';
 import type { Context } from '../context.js';
+import { gitLines, unfolded } from '../git-text.js';
 import { printJson, timelineJson, turnJson } from '../json.js';
 import type { CommonOptions } from '../options.js';
-import { changeLine, countsText, timeOfDay, turnHead } from '../text.js';
+import { changeLine, countsText, foreignLine, timeOfDay, turnHead } from '../text.js';
 import { withStore } from '../with-store.js';
+
+type Options = CommonOptions & { readonly timeline?: boolean; readonly all?: boolean };
 
 /** `preimage show`: what a turn touched. */
 export function define(command: Command, context: Context): void {
@@ -12,12 +15,14 @@ export function define(command: Command, context: Context): void {
     .summary('show what a turn touched')
     .description(
       'Shows what a turn touched, a line a path: A created, M modified, D deleted, ' +
-        'T of new type, P only permissions or owner, ? not captured.',
+        'T of new type, P only permissions or owner, ? not captured. ' +
+        'Of a repository it says what moved: HEAD, branches, tags, stashes, index.',
     )
     .argument('<turn>', 'the turn’s id')
+    .option('--all', 'also each path in .git where many changed')
     .option('--timeline', 'also what the watcher saw come and go')
     .addHelpText('after', '\nExample:\n  preimage show t1 --timeline')
-    .action(async (turn: string, options: CommonOptions & { readonly timeline?: boolean }) => {
+    .action(async (turn: string, options: Options) => {
       await withStore(options, (store) => {
         const report = store.show(turn);
         const timeline = options.timeline === true ? store.timeline(turn) : undefined;
@@ -26,7 +31,14 @@ export function define(command: Command, context: Context): void {
           printJson({ ...turnJson(report), ...extra });
           return;
         }
-        const lines = [...turnHead(report), ...report.files.map(changeLine)];
+        const all = options.all === true;
+        const files = all ? report.files : unfolded(report.files, report.git);
+        const lines = [
+          ...turnHead(report),
+          ...gitLines(report.git, all),
+          ...files.map(changeLine),
+          ...report.files.flatMap(foreignLine),
+        ];
         lines.push(countsText(countChanges(report.files)));
         if (timeline !== undefined) {
           const whole = timeline.complete ? 'complete' : `not complete: ${timeline.reason}`;

@@ -1,5 +1,13 @@
 import type { Command } from 'commander';
-import { formatSize, printable, printableText, type Status, workspaceStatus } from '../../index.js';
+import {
+  formatDuration,
+  formatSize,
+  printable,
+  printableText,
+  type Retention,
+  type Status,
+  workspaceStatus,
+} from '../../index.js';
 import type { Context } from '../context.js';
 import { printJson, statusJson } from '../json.js';
 import { type CommonOptions, whichOf } from '../options.js';
@@ -32,8 +40,11 @@ function statusLines(status: Status): string[] {
     for (const { turn, step, at } of status.openTurns) {
       rows.push(['open', `${turn} (step ${step}) since ${localTime(at)}`]);
     }
-    for (const { turn, step } of status.recovered) {
+    for (const { turn, step, left } of status.recovered) {
       rows.push(['recovered', `${turn} (step ${step}): it was left open and is closed now`]);
+      for (const { path, outcome, reason } of left) {
+        rows.push([outcome, `${printable(path)}  ${printableText(reason)}`]);
+      }
     }
     rows.push([
       'baseline',
@@ -46,8 +57,10 @@ function statusLines(status: Status): string[] {
       'sizes',
       `packs ${formatSize(packs)}, manifests ${formatSize(manifests)}, log ${formatSize(log)}`,
     ]);
+    if (sizes.trash > 0) rows.push(['', `pruned and not yet deleted ${formatSize(sizes.trash)}`]);
     rows.push(['watcher', status.watcher]);
   }
+  rows.push(['keeps', retentionText(status.retention)]);
   rows.push(['max file', rules.maxFile === 0 ? 'no limit' : formatSize(rules.maxFile)]);
   for (const glob of rules.include) rows.push(['include', printableText(glob)]);
   for (const glob of rules.exclude) rows.push(['exclude', printableText(glob)]);
@@ -62,4 +75,13 @@ function statusLines(status: Status): string[] {
   if (more > 0) rows.push(['', `and ${more} more`]);
   for (const limit of status.limits) rows.push(['limit', limit]);
   return rows.map(([name, value]) => `${name.padEnd(10)} ${value}`);
+}
+
+function retentionText({ keep, olderThan, maxSize }: Retention): string {
+  const limits = [
+    ...(keep === 0 ? [] : [`${keep} turns`]),
+    ...(olderThan === 0 ? [] : [formatDuration(olderThan)]),
+    ...(maxSize === 0 ? [] : [`${formatSize(maxSize)} of history`]),
+  ];
+  return limits.length === 0 ? 'all turns' : `${limits.join(', ')}; older turns are dropped`;
 }

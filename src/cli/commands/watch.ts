@@ -99,7 +99,7 @@ function report(watched: Watched, command: readonly string[], options: Options):
     say('  Its old bytes are safe; the next preimage command closes it.');
     return;
   }
-  for (const warning of closing.record.warnings) say(`warning: ${warning}`);
+  for (const warning of [...closing.record.warnings, ...closing.notes]) say(`warning: ${warning}`);
   if (options.json === true) {
     const store = openStore(whichOf(options));
     printJson(turnJson(store.show(turn)), process.stderr);

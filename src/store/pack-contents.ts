@@ -1,0 +1,64 @@
+import fs from 'node:fs';
+import type { Sha256 } from '../core/image.js';
+import { isErrno } from '../core/problem.js';
+import { HEADER_BYTES } from './pack-format.js';
+import { readPackIndex, writePackIndex } from './pack-index.js';
+import { isWhole, walkPack } from './pack-walk.js';
+import { packPath, syncPack } from './pack-writer.js';
+
+/** A record of a pack: where it starts and how many bytes it takes, its header included. */
+export type PackRecord = {
+  readonly sha256: Sha256;
+  readonly offset: number;
+  readonly length: number;
+};
+
+/** A pack and what is in it, in the order of the file. */
+export type PackContents = {
+  readonly number: number;
+  readonly size: number;
+  readonly records: readonly PackRecord[];
+};
+
+/** Tells what is in a pack by its index; `unsealed` where it has none that can be used. */
+export function packContents(directory: string, number: number): PackContents | 'unsealed' {
+  const index = readPackIndex(directory, number);
+  if (typeof index === 'string') return 'unsealed';
+  const entries = index.entries().sort((a, b) => a.offset - b.offset);
+  const size = fs.statSync(packPath(directory, number)).size;
+  const records = entries.map(({ sha256, offset }, i) => {
+    return { sha256, offset, length: (entries[i + 1]?.offset ?? index.packLength) - offset };
+  });
+  return { number, size, records };
+}
+
+/**
+ * Makes the index of a pack whose writer is dead, from its records that are whole; what it appended
+ * last may never have reached the disk. Gives false where the pack is gone.
+ */
+export function sealPack(directory: string, number: number): boolean {
+  let fd: number;
+  try {
+    fd = fs.openSync(packPath(directory, number), 'r');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return false;
+    throw error;
+  }
+  try {
+    syncPack(directory, number);
+    const entries = new Map<Sha256, { sha256: Sha256; offset: number }>();
+    let length = 0;
+    for (const piece of walkPack(fd, { sealed: true })) {
+      if (piece.kind !== 'record') continue;
+      const { offset, header } = piece;
+      const { sha256 } = header;
+      length = offset + HEADER_BYTES + header.storedLength;
+      if (!entries.has(sha256) && isWhole(fd, offset, header))
+        entries.set(sha256, { sha256, offset });
+    }
+    writePackIndex(directory, number, [...entries.values()], length);
+    return true;
+  } finally {
+    fs.closeSync(fd);
+  }
+}

@@ -1,0 +1,93 @@
+import type { Sha256 } from '../core/image.js';
+import { type PackContents, type PackRecord, packContents } from './pack-contents.js';
+import { listPacks } from './pack-writer.js';
+import { isWholeAt, type Place } from './repack.js';
+
+/** A pack that goes: what of it must be copied before. */
+export type Goer = {
+  readonly number: number;
+  readonly size: number;
+  readonly keep: readonly PackRecord[];
+};
+
+/** Which packs go so that space comes free. */
+export type ReclaimPlan = {
+  /** Packs in which nothing is needed. */
+  readonly dead: readonly Goer[];
+  /** Packs that are mostly dead, or small and many: in batches that become one pack each. */
+  readonly batches: readonly (readonly Goer[])[];
+};
+
+/** Small packs are made one where they are so many: each costs every process a file to open. */
+const SMALL_BYTES = 1024 * 1024;
+const MANY_SMALL = 32;
+
+/** So much is copied at once, so that a store never needs much more space than it has. */
+const BATCH_BYTES = 64 * 1024 * 1024;
+
+/** Decides which sealed packs go; a pack without an index may have a writer and is left alone. */
+export function planReclaim(directory: string, isNeeded: (sha256: Sha256) => boolean): ReclaimPlan {
+  const packs = listPacks(directory).flatMap((number) => {
+    const contents = packContents(directory, number);
+    return contents === 'unsealed' ? [] : [contents];
+  });
+  const goers = attribute(directory, packs, isNeeded);
+  const dead = goers.filter(({ keep }) => keep.length === 0);
+  const alive = goers.filter(({ keep }) => keep.length > 0);
+  const small = alive.filter(({ size }) => size < SMALL_BYTES);
+  const mergeSmall = small.length >= MANY_SMALL;
+  const moving = alive.filter((goer) => {
+    return bytesOf(goer.keep) * 2 < goer.size || (mergeSmall && goer.size < SMALL_BYTES);
+  });
+  return { dead, batches: inBatches(moving) };
+}
+
+/** How many bytes come free, what is copied counted as used. */
+export function freedBy({ dead, batches }: ReclaimPlan): number {
+  return [...dead, ...batches.flat()].reduce(
+    (sum, { size, keep }) => sum + size - bytesOf(keep),
+    0,
+  );
+}
+
+/** Bytes that records take. */
+function bytesOf(records: readonly PackRecord[]): number {
+  return records.reduce((sum, { length }) => sum + length, 0);
+}
+
+/**
+ * Gives each needed content to one pack. Where several hold it, the first one whose bytes are whole
+ * keeps it: a copy must not go because there is another one that nobody can read.
+ */
+function attribute(
+  directory: string,
+  packs: readonly PackContents[],
+  isNeeded: (sha256: Sha256) => boolean,
+): Goer[] {
+  const owners = new Map<Sha256, Place>();
+  return packs.map(({ number, size, records }) => {
+    const keep = records.filter(({ sha256, offset }) => {
+      if (!isNeeded(sha256)) return false;
+      const owner = owners.get(sha256);
+      if (owner !== undefined && isWholeAt(directory, owner)) return false;
+      owners.set(sha256, { pack: number, offset });
+      return true;
+    });
+    return { number, size, keep };
+  });
+}
+
+function inBatches(goers: readonly Goer[]): Goer[][] {
+  const batches: Goer[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const goer of [...goers].sort((a, b) => bytesOf(a.keep) - bytesOf(b.keep))) {
+    const more = bytesOf(goer.keep);
+    if (bytes + more > BATCH_BYTES) {
+      batches.push([]);
+      bytes = 0;
+    }
+    batches.at(-1)?.push(goer);
+    bytes += more;
+  }
+  return batches;
+}
