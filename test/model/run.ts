@@ -365,11 +365,14 @@ class World {
       const inodes = new Set(names.map((name) => inodeOf(after, name)));
       expect([names, inodes.size], 'names of one file').toEqual([names, 1]);
     }
-    // What is put back with one name of its own is a file of its own.
+    const grouped = new Set(wanted.groups.flat());
     for (const [path, outcome] of wanted.outcomes) {
-      if (outcome !== 'unchanged' && outcome !== 'conflict' && outcome !== 'skipped') continue;
       const [then, now] = [before.get(path), after.get(path)];
-      if (then?.kind === 'file' && now?.kind === 'file') expect(now.inode).toBe(then.inode);
+      if (now?.kind !== 'file') continue;
+      // What had one name is a file of its own again; what was left alone is the file that it was.
+      if (outcome === 'restored')
+        expect([path, grouped.has(path) || now.links]).toEqual([path, grouped.has(path) || 1]);
+      else if (then?.kind === 'file') expect(now.inode).toBe(then.inode);
     }
   }
 
