@@ -104,7 +104,7 @@ const MOVES: Record<string, { script: string; says: readonly string[]; not?: Reg
     says: ['merge begun'],
   },
   'settings and hooks': {
-    script: "git config user.name x; echo 'rm -rf ~' > .git/hooks/pre-commit; git gc -q",
+    script: "git config user.name x; echo 'echo ran' > .git/hooks/pre-commit; git gc -q",
     says: ['config changed', 'hook pre-commit created'],
   },
   'removal of .git': {
