@@ -98,8 +98,9 @@ async function startSwapper(root: string, outside: string, directories: readonly
     child.kill('SIGKILL');
   });
   const said = (): Promise<string> =>
-    new Promise((resolve) => {
+    new Promise((resolve, reject) => {
       child.stdout?.once('data', (data: Buffer) => resolve(data.toString()));
+      child.once('exit', (code) => reject(new Error(`the swapper ended with ${code}`)));
     });
   expect(await said()).toBe('swapping\n');
   return {

@@ -18,8 +18,10 @@ while (!over) {
     // Each step may find that the rewind has just taken the directory away or made it anew.
     if (!tried(() => fs.renameSync(directory, aside))) continue;
     const link = join(outside, directories[i % directories.length]);
-    if (tried(() => fs.symlinkSync(link, directory))) fs.unlinkSync(directory);
-    if (!tried(() => fs.renameSync(aside, directory))) fs.rmSync(aside, { recursive: true });
+    if (tried(() => fs.symlinkSync(link, directory))) tried(() => fs.unlinkSync(directory));
+    if (!tried(() => fs.renameSync(aside, directory))) {
+      tried(() => fs.rmSync(aside, { recursive: true }));
+    }
     swaps += 1;
   }
   await new Promise((resolve) => setImmediate(resolve));
@@ -31,7 +33,7 @@ function tried(step) {
     step();
     return true;
   } catch (error) {
-    if (['ENOENT', 'EEXIST', 'ENOTEMPTY', 'ENOTDIR'].includes(error.code)) return false;
-    throw error;
+    if (error.syscall === undefined) throw error;
+    return false;
   }
 }
