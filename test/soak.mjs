@@ -26,7 +26,7 @@ const child = spawn(process.execPath, [vitest, 'run', ...SOAKED], {
   env,
   stdio: 'inherit',
 });
-child.on('close', (code) => {
+child.on('close', (code, signal) => {
   const lines = fs.readFileSync(file, 'utf8').split('\n').filter(Boolean);
   fs.rmSync(temporary, { recursive: true });
   const rows = lines.map((line) => JSON.parse(line)).sort((a, b) => a.what.localeCompare(b.what));
@@ -38,6 +38,6 @@ child.on('close', (code) => {
     );
     process.stdout.write(`  ${what.padEnd(width)}  ${cells.join(', ')}\n`);
   }
-  process.stdout.write(code === 0 ? '  nothing lost\n' : '  SOMETHING FAILED: see above\n');
+  process.stdout.write(code === 0 ? '  nothing lost\n' : `  not finished: ${signal ?? 'see above'}\n`);
   process.exitCode = code ?? 1;
 });
