@@ -38,6 +38,8 @@ child.on('close', (code, signal) => {
     );
     process.stdout.write(`  ${what.padEnd(width)}  ${cells.join(', ')}\n`);
   }
-  process.stdout.write(code === 0 ? '  nothing lost\n' : `  not finished: ${signal ?? 'see above'}\n`);
+  process.stdout.write(
+    code === 0 ? '  nothing lost\n' : `  not finished: ${signal ?? 'see above'}\n`,
+  );
   process.exitCode = code ?? 1;
 });

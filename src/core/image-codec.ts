@@ -65,6 +65,7 @@ export const ImageSchema = v.variant('kind', [
     why: v.picklist(['left-out', 'too-large', 'unreadable']),
     reason: v.string(),
     stamp: v.string(),
+    linked: v.exactOptional(v.boolean()),
   }),
   ContentSchema,
 ]);

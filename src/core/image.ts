@@ -50,6 +50,8 @@ export type Skipped = {
   readonly why: SkipCause;
   readonly reason: string;
   readonly stamp: string;
+  /** A file over the size limit of whose inode the store holds a name. */
+  readonly linked?: boolean;
 };
 
 /** Why something was not captured: by a rule, for its size, or because it could not be read. */
@@ -94,12 +96,12 @@ export function sameBytes(a: Content, b: Content): boolean {
 /**
  * Reports whether what was skipped still stands untouched, by its stamp.
  *
- * Of a file over the size limit the ctime does not count: the store may hold a name of its inode, and
- * names that come and go move it.
+ * Where the store holds a name of the file's inode the ctime does not count: such names come and go,
+ * and that moves it.
  */
 export function hasStamp(skipped: Skipped, stamp: string): boolean {
   if (skipped.stamp === '' || stamp === '') return false;
-  if (skipped.why !== 'too-large') return skipped.stamp === stamp;
+  if (skipped.linked !== true) return skipped.stamp === stamp;
   return withoutCtime(skipped.stamp) === withoutCtime(stamp);
 }
 

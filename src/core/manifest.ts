@@ -20,6 +20,8 @@ export const FLAG = {
   leftOut: 32,
   /** Skipped for its size. */
   tooLarge: 64,
+  /** The store holds a name of its inode. */
+  linkedInStore: 128,
 } as const;
 
 /** Fields of a stat key, in the order of a manifest's row of {@link KEY_FIELDS}. */
@@ -191,7 +193,8 @@ export class Manifest {
   image(index: number): Image {
     if (this.has(index, FLAG.skipped)) {
       const stamp = this.stamp(index);
-      return { kind: 'skipped', why: this.#why(index), reason: this.text(index), stamp };
+      const linked = this.has(index, FLAG.linkedInStore) ? { linked: true } : {};
+      return { kind: 'skipped', why: this.#why(index), reason: this.text(index), stamp, ...linked };
     }
     const uid = Number(this.key(index, KEY.uid));
     const gid = Number(this.key(index, KEY.gid));

@@ -114,7 +114,10 @@ export class FileHasher {
       this.#take(file, { sha256: kept.sha256, stat: kept.stat }, volatile);
       return;
     }
-    if (kept.kind === 'linked') this.#builder.setKey(file.index, kept.stat);
+    if (kept.kind === 'linked') {
+      this.#builder.setKey(file.index, kept.stat);
+      this.#builder.setFlags(file.index, FLAG.linkedInStore);
+    }
     const size = formatSize(Number(file.stat.size));
     this.#skip(file, 'too-large', `${size} is over the limit of ${formatSize(maxFile)}`);
   }
