@@ -61,6 +61,8 @@ function imageOf(spot: ReachedSpot, stat: Stat): Image {
     try {
       return { ...owned, type: 'symlink', target: fs.readlinkSync(spot.path, 'latin1') };
     } catch (error) {
+      // RACE: something that is no link took its place since it was looked at.
+      if (isErrno(error, 'EINVAL')) return CHANGED_MEANWHILE;
       return unreadable(error, stampOf(stat));
     }
   }
@@ -123,6 +125,13 @@ function listEntries(tree: Tree, path: RelPath): ByteString[] | 'unknown' {
     throw error;
   }
 }
+
+const CHANGED_MEANWHILE: Image = {
+  kind: 'skipped',
+  why: 'unreadable',
+  reason: 'it changed while it was read',
+  stamp: '',
+};
 
 function unreadable(error: unknown, stamp = ''): Image {
   if (!isErrno(error, 'EACCES', 'EPERM', 'EIO', 'ELOOP', 'ENOTDIR', 'ENOENT', 'ESTALE'))

@@ -15,7 +15,7 @@ import { RetiredList } from '../store/retired.js';
 import { Trash } from '../store/trash.js';
 import { readCaptures } from './captures.js';
 import { controlOf } from './control.js';
-import { eachCaptured, eachContent, refsOf } from './named.js';
+import { eachBeside, eachCaptured, eachContent, refsOf } from './named.js';
 import type { Workspace } from './workspace.js';
 
 /** A store with every byte of it read: what is there, what is needed, what is not what was written. */
@@ -62,6 +62,7 @@ export function examine(workspace: Workspace, onProgress: (bytes: number) => voi
     for (const ref of refsOf(step).changes) {
       eachContent(loadChanges(layout.details, ref), (sha256) => needed.add(sha256));
     }
+    eachBeside(step, (sha256) => needed.add(sha256));
   }
   const vouchedFor = vouched(workspace, history, manifests);
   const lost = new Set<Sha256>();
@@ -95,12 +96,14 @@ export function turnsWith(
   const turns = new Map<Sha256, Set<string>>();
   if (contents.size === 0) return turns;
   for (const step of history.steps) {
+    const note = (sha256: Sha256): void => {
+      if (!contents.has(sha256)) return;
+      turns.set(sha256, (turns.get(sha256) ?? new Set()).add(step.open.turn));
+    };
     for (const ref of refsOf(step).changes) {
-      eachContent(loadChanges(layout.details, ref), (sha256) => {
-        if (!contents.has(sha256)) return;
-        turns.set(sha256, (turns.get(sha256) ?? new Set()).add(step.open.turn));
-      });
+      eachContent(loadChanges(layout.details, ref), note);
     }
+    eachBeside(step, note);
   }
   return turns;
 }

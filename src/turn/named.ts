@@ -60,7 +60,9 @@ export function contentsOf(layout: StoreLayout, record: LogRecord): Set<Sha256> 
     case 'close':
       addManifest(layout, named, record.manifest);
       addChanges(layout, named, { ref: record.changes, until: 0 });
-      addBeside(named, record, 0);
+      besideIn(record, (sha256, bytes) => {
+        note(named.contents, sha256, { until: 0, bytes });
+      });
       break;
     case 'rewind':
       addChanges(layout, named, { ref: record.plan, until: 0 });
@@ -114,14 +116,22 @@ function addStep(layout: StoreLayout, named: Named, step: Step): void {
   const refs = refsOf(step);
   for (const ref of refs.changes) addChanges(layout, named, { ref, until });
   for (const events of refs.events) note(named.details, events, { until, bytes: 0 });
-  if (step.kind === 'work' && step.end.kind === 'closed') addBeside(named, step.end.record, until);
+  eachBeside(step, (sha256, bytes) => {
+    note(named.contents, sha256, { until, bytes });
+  });
 }
 
-/** What a step noted beside its changes, so that it can be told later what they mean to git. */
-function addBeside(named: Named, { repositories }: CloseRecord, until: number): void {
+/** Calls a function with what a step noted beside its changes, to tell later what they mean to git. */
+export function eachBeside(step: Step, take: (sha256: Sha256, bytes: number) => void): void {
+  if (step.kind === 'work' && step.end.kind === 'closed') besideIn(step.end.record, take);
+}
+
+function besideIn(
+  { repositories }: CloseRecord,
+  take: (sha256: Sha256, bytes: number) => void,
+): void {
   for (const { image } of repositories.flatMap(({ beside }) => beside)) {
-    if (image.kind !== 'content' || image.type !== 'file') continue;
-    note(named.contents, image.sha256, { until, bytes: image.bytes });
+    if (image.kind === 'content' && image.type === 'file') take(image.sha256, image.bytes);
   }
 }
 
