@@ -22,11 +22,11 @@ export function testWith(
   needs: readonly Need[],
   title: string,
   show: () => Promise<void>,
-  timeout?: number,
+  options: number | { readonly retry: number } = {},
 ): void {
   const missing = needs.filter((need) => !need.isHere());
   if (missing.length === 0) {
-    test(title, show, timeout);
+    test(title, typeof options === 'number' ? { timeout: options } : options, show);
     return;
   }
   const names = missing.map(({ name }) => name).join(', ');
