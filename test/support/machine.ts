@@ -22,7 +22,7 @@ export function testWith(
   needs: readonly Need[],
   title: string,
   show: () => Promise<void>,
-  options: number | { readonly retry: number } = {},
+  options: number | { readonly retry: number } = { retry: 0 },
 ): void {
   const missing = needs.filter((need) => !need.isHere());
   if (missing.length === 0) {
