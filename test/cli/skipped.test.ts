@@ -2,7 +2,8 @@ import fs from 'node:fs';
 import path, { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { lab } from '../support/cli.js';
-import { SMALL_DISKS, smallDisk, testWith } from '../support/machine.js';
+import { SMALL_DISKS, testWith } from '../support/machine.js';
+import { smallDisk } from '../support/small-disk.js';
 import { snapshot, tree } from '../support/tree.js';
 
 const LIMIT = ['--max-file', '1KB', '--no-watch'];

@@ -4,7 +4,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { type Lab, lab } from '../support/cli.js';
-import { SMALL_DISKS, smallDisk, testWith } from '../support/machine.js';
+import { SMALL_DISKS, testWith } from '../support/machine.js';
+import { smallDisk } from '../support/small-disk.js';
 import { snapshot, temporary, tree } from '../support/tree.js';
 import { expectProblem } from './problems.js';
 

@@ -3,8 +3,7 @@ import { cpSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } 
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { temporary } from './tree.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /** The `sed -i` of this machine, before its script: BSD's wants the backup's suffix as a word. */
 export const SED_IN_PLACE = process.platform === 'darwin' ? "sed -i ''" : 'sed -i';
@@ -72,17 +71,6 @@ export const SMALL_DISKS: Need = {
     return mounted.status === 0;
   },
 };
-
-/** Mounts a file system of a few pages. */
-export function smallDisk(size: string): string {
-  const at = temporary();
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', at]);
-  if (mounted.status !== 0) throw new Error(`cannot mount: ${mounted.stderr}`);
-  onTestFinished(() => {
-    spawnSync('umount', ['-l', at]);
-  });
-  return at;
-}
 
 /** Root reads everything; without these two rights it is held to the mode like anybody else. */
 export const HELD_TO_THE_MODE: readonly string[] =
