@@ -224,24 +224,24 @@ function changedSomething(step: RewindStep): boolean {
 
 function foldRewinds(steps: Iterable<Step>): Pick<History, 'undone' | 'redoable'> {
   const undone = new Set<number>();
-  const undoneBy = new Map<number, readonly number[]>();
+  const rewinds = new Map<number, RewindStep>();
   let redoable: RewindStep[] = [];
   for (const step of steps) {
     if (step.kind !== 'rewind' || step.end.kind !== 'closed') continue;
     const { kind, undoes, partial } = step.open;
     const { complete } = step.end.record;
     if (kind === 'rewind') {
+      rewinds.set(step.id, step);
       if (changedSomething(step)) redoable.push(step);
-      if (!complete || partial) continue;
-      // What an earlier rewind has undone stays undone when this one is taken back.
-      const fresh = undoes.filter((id) => !undone.has(id));
-      undoneBy.set(step.id, fresh);
-      for (const id of fresh) undone.add(id);
-    } else if (complete) {
-      const [taken] = undoes;
-      redoable = redoable.filter(({ id }) => id !== taken);
-      for (const id of undoneBy.get(taken ?? 0) ?? []) undone.delete(id);
+      if (complete && !partial) for (const id of undoes) undone.add(id);
+      continue;
     }
+    const [taken = 0] = undoes;
+    if (complete && !partial) redoable = redoable.filter(({ id }) => id !== taken);
+    if (!complete && !changedSomething(step)) continue;
+    // Whichever rewind has finished the undoing (one that found nothing left has changed nothing
+    // and is never taken back itself): something of what this one undid is there again.
+    for (const id of rewinds.get(taken)?.open.undoes ?? []) undone.delete(id);
   }
   return { undone, redoable };
 }

@@ -95,3 +95,22 @@ test('what is rewound cannot be rewound again, and what is redone cannot be redo
   expect((await it.run(['rewind', 't1'])).code).toBe(0);
   expect(fs.readFileSync(path.join(it.root, 'a.txt'), 'utf8')).toBe('old');
 });
+
+test('a turn whose rewind is taken back is there again, also if a later one found nothing left', async () => {
+  const it = lab();
+  tree(it.root, { dir: { 'a.txt': 'old' } });
+  await it.turn('chmod 700 dir', '--turn', 'one', '--no-watch');
+  await it.turn('rm -r dir; echo b > b.txt', '--turn', 'two', '--no-watch');
+  const before = snapshot(it.root);
+  // Path by path, and then the whole of it: nothing is left to do, and the turn is rewound.
+  expect((await it.run(['rewind', 'two', 'dir', 'b.txt'])).code).toBe(0);
+  expect(await it.json(['rewind', 'two'])).toMatchObject({ complete: true });
+  expect(await it.json(['list'])).toMatchObject({ turns: [{ status: 'rewound' }, {}] });
+  expect((await it.run(['redo'])).code).toBe(0);
+  expect(snapshot(it.root)).toEqual(before);
+  expect(await it.json(['list'])).toMatchObject({ turns: [{ status: 'closed' }, {}] });
+  // So the rewind of an earlier turn takes it along.
+  expect(await it.json(['rewind', 'one'])).toMatchObject({ turns: ['two', 'one'], complete: true });
+  expect(fs.readdirSync(it.root)).toEqual(['dir']);
+  expect(fs.readFileSync(path.join(it.root, 'dir/a.txt'), 'utf8')).toBe('old');
+});

@@ -127,6 +127,14 @@ const LIVES: Record<string, readonly Command[]> = {
     redo,
     redo,
   ],
+  'a turn undone path by path, then whole, where nothing is left, comes back by one redo': [
+    byHand(write(a, 'one')),
+    turn(write(a, 'two')),
+    rewind('newest', { paths: [0] }),
+    rewind(0),
+    redo,
+    rewind(0),
+  ],
   'some paths of an early turn, then a later turn whole': [
     byHand(write(a, 'one')),
     turn(write(a, 'two')),

@@ -40,7 +40,7 @@ type RewindStep = {
   readonly kind: 'rewind';
   readonly opened: number;
   readonly changes: Changes;
-  /** Steps that it undid, for a complete rewind of a whole turn. */
+  /** Steps that it undid, wholly or in part. */
   readonly undid: readonly WorkStep[];
   /** A rewind that some redo has taken back, or a redo. */
   over: boolean;
@@ -212,16 +212,17 @@ export class Oracle {
         ([path, to]) => [path, { before: lookAt(disk, path), after: to }] as const,
       );
       const whole = !left && ask.paths.length === 0;
-      if (takesBack !== undefined && !left) {
-        takesBack.over = true;
-        for (const step of takesBack.undid) step.undone = false;
+      if (takesBack !== undefined) {
+        if (!left) takesBack.over = true;
+        // Something of it is there again, whichever rewind had finished the undoing.
+        if (!left || entered.length > 0) for (const step of takesBack.undid) step.undone = false;
       }
       if (takesBack === undefined && whole) for (const step of undid) step.undone = true;
       this.#steps.push({
         kind: 'rewind',
         opened: this.#clock++,
         changes: new Map(entered),
-        undid: whole ? undid : [],
+        undid,
         over: takesBack !== undefined,
       });
     };

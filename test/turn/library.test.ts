@@ -36,6 +36,25 @@ test('a turn around an agent’s own tools and any shell is put back as one', as
   store.close();
 });
 
+test('a redo of some paths leaves the others to the next one', async () => {
+  const at = workspace();
+  const turn = await openTurn({ ...at, turn: 'agent' });
+  turn.write('a.txt', 'new');
+  turn.write('b.txt', 'new');
+  await turn.close();
+  const after = snapshot(at.root);
+  const store = openStore(at);
+  await store.rewind({ turn: 'agent' });
+  await store.redo({ paths: [join(at.root, 'b.txt')] });
+  expect(fs.readdirSync(at.root)).toContain('b.txt');
+  expect(fs.readFileSync(join(at.root, 'a.txt'), 'utf8')).toBe('old');
+  expect(store.list()).toMatchObject([{ turn: 'agent', status: 'closed' }]);
+  await store.redo();
+  expect(snapshot(at.root)).toEqual(after);
+  await expect(store.redo()).rejects.toMatchObject({ code: 'nothing-to-do' });
+  store.close();
+});
+
 test('a path captured by name is restorable even where a rule leaves it out', async () => {
   const at = workspace();
   const before = snapshot(at.root);
