@@ -74,17 +74,18 @@ export function quarters(values) {
 
 /**
  * Takes what earlier acts left behind out of the next figure: dirty pages of the file system and
- * garbage of this process.
+ * young garbage of this process. A full collection would also throw away code that V8 has compiled,
+ * and the next act would pay for compiling it again.
  * @param {string} directory
  */
 export function calm(directory) {
   const done = spawnSync('sync', ['-f', directory], { stdio: 'ignore' });
   if (done.status !== 0) spawnSync('sync', [], { stdio: 'ignore' });
-  collect();
+  collect({ type: 'minor' });
 }
 
 v8.setFlagsFromString('--expose-gc');
-const collect = /** @type {() => void} */ (vm.runInNewContext('gc'));
+const collect = /** @type {(options: { type: 'minor' }) => void} */ (vm.runInNewContext('gc'));
 
 /** @param {About} about */
 function keyOf({ tree, peer, act, changed }) {

@@ -26,9 +26,9 @@ export const LOG_START = '0'.repeat(64);
  */
 export function readLog(path: string): LogContents {
   const bytes = readBytes(path);
-  const records: LogRecord[] = [];
-  let head = LOG_START;
-  let start = 0;
+  const known = beginningOf(bytes);
+  const records = [...known.records];
+  let { head, length: start } = known;
   for (;;) {
     const end = bytes.indexOf(NEWLINE, start);
     if (end < 0) break;
@@ -48,7 +48,27 @@ export function readLog(path: string): LogContents {
     head = parsed.hash;
     start = end + 1;
   }
-  return { records, head, length: start, torn: start < bytes.length };
+  const contents = { records, head, length: start, torn: start < bytes.length };
+  lastRead = { bytes: bytes.subarray(0, start), contents };
+  return contents;
+}
+
+const EMPTY: LogContents = { records: [], head: LOG_START, length: 0, torn: false };
+
+/**
+ * What was read last: a turn looks at the log several times, and an agent's process lives for many
+ * turns, so lines that are still there byte for byte are not judged again.
+ */
+let lastRead: { readonly bytes: Buffer; readonly contents: LogContents } = {
+  bytes: Buffer.alloc(0),
+  contents: EMPTY,
+};
+
+/** Gives the part of a log that was read before, none of it where it is not the same any more. */
+function beginningOf(bytes: Buffer): LogContents {
+  const { bytes: known, contents } = lastRead;
+  const same = known.equals(bytes.subarray(0, known.length));
+  return same ? contents : EMPTY;
 }
 
 /** Reads the log's bytes, none where there is no log. */

@@ -1,6 +1,7 @@
+import fs from 'node:fs';
 import type { Sha256 } from '../core/image.js';
 import { type PackContents, type PackRecord, packContents } from './pack-contents.js';
-import { listPacks } from './pack-writer.js';
+import { listPacks, packPath } from './pack-writer.js';
 import { isWholeAt, type Place } from './repack.js';
 
 /** A pack that goes: what of it must be copied before. */
@@ -40,6 +41,17 @@ export function planReclaim(directory: string, isNeeded: (sha256: Sha256) => boo
     return bytesOf(goer.keep) * 2 < goer.size || (mergeSmall && goer.size < SMALL_BYTES);
   });
   return { dead, batches: inBatches(moving) };
+}
+
+/** Reports whether so many small packs have gathered that {@link planReclaim} makes them one. */
+export function hasManySmall(directory: string): boolean {
+  const numbers = listPacks(directory);
+  if (numbers.length < MANY_SMALL) return false;
+  const small = numbers.filter((number) => {
+    const stat = fs.statSync(packPath(directory, number), { throwIfNoEntry: false });
+    return stat !== undefined && stat.size < SMALL_BYTES;
+  });
+  return small.length >= MANY_SMALL;
 }
 
 /** How many bytes come free, what is copied counted as used. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { type Image, PERMISSIONS, sameImage } from '../core/image.js';
 import { printable } from '../core/printable.js';
-import { errnoWords, PreimageError } from '../core/problem.js';
+import { PreimageError } from '../core/problem.js';
 import { parentOf, type RelPath } from '../core/relpath.js';
 import { PRIVATE_FILE, writeAll } from '../files/durable.js';
 import { lookAt } from '../files/look.js';
@@ -98,7 +98,9 @@ class Session implements OpenTurn {
     const relative = toRelPath({ ...located, cwd: located.root }, path);
     this.#secure(relative, 'to write');
     const bytes = typeof data === 'string' ? Buffer.from(data) : data;
-    replaceFile(this.#workspace, { path: relative, step: this.#opened.record.step }, bytes);
+    saying(`write ${printable(relative)}`, 'What stood there is safe; try again.', () => {
+      replaceFile(this.#workspace, { path: relative, step: this.#opened.record.step }, bytes);
+    });
   }
 
   async close(): Promise<ClosedStep> {
@@ -213,14 +215,9 @@ function replaceFile(
       writeDraft(staged, bytes, old?.isFile() === true ? old.mode & PERMISSIONS : 'new');
       fs.renameSync(staged, spot.path);
     } catch (error) {
+      // A draft that cannot be removed goes when the step is closed or recovered: it was announced.
       fs.rmSync(staged, { force: true });
-      throw new PreimageError(
-        'cannot-store',
-        `Cannot write ${printable(path)}: ${errnoWords(error)}.`,
-        {
-          cause: error,
-        },
-      );
+      throw error;
     }
   } finally {
     tree.close();

@@ -1,6 +1,6 @@
 import { PreimageError } from '../core/problem.js';
 import { chooseCut, type Retention, withSlack } from '../core/retention.js';
-import { freedBy, planReclaim } from '../store/reclaim-plan.js';
+import { freedBy, hasManySmall, planReclaim } from '../store/reclaim-plan.js';
 import { Trash } from '../store/trash.js';
 import { namedBy } from './named.js';
 import { historySizes, pruneIfFree } from './prune.js';
@@ -9,7 +9,8 @@ import { packsSize } from './store-size.js';
 import type { LogState, Workspace } from './workspace.js';
 
 /**
- * Prunes after a close, if a limit is passed by more than a tenth or something waits for its end.
+ * Prunes after a close, if a limit is passed by more than a tenth, something waits for its end or many
+ * small packs have gathered.
  * Never fails, for the step is closed: trouble comes back as warnings. `baseline` is the bytes of the
  * workspace as it stands.
  */
@@ -17,13 +18,18 @@ export function tidyUp(workspace: Workspace, baseline: number): string[] {
   try {
     const retention = resolveRetention(workspace.root);
     const limits = withSlack(retention);
-    if (!new Trash(workspace.layout).isDue() && !isOver(workspace, limits, baseline)) return [];
+    if (!isDue(workspace) && !isOver(workspace, limits, baseline)) return [];
     const result = pruneIfFree(workspace, retention);
     return result === 'held' ? [] : result.notes.map((note) => `prune: ${note}`);
   } catch (error) {
     if (error instanceof PreimageError && error.code === 'busy') return [];
     return [`prune: ${error instanceof Error ? error.message : String(error)}`];
   }
+}
+
+/** Something waits for its deletion, or packs are so many that looking into them takes its time. */
+function isDue({ layout }: Workspace): boolean {
+  return new Trash(layout).isDue() || hasManySmall(layout.packs);
 }
 
 /** Looks at what costs little first: bytes are only counted where the packs as a whole are too many. */

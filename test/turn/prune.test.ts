@@ -33,6 +33,19 @@ test('the newest turns stay and rewind exactly, and the disk really gets smaller
   expect(at.snapshot()).toEqual(states[6]);
 });
 
+test('many small turns do not leave many files behind, and each of them still rewinds exactly', async () => {
+  const at = bench({ 'a.txt': '0' });
+  const states: Snapshot[] = [];
+  for (let turn = 0; turn < 40; turn++) {
+    states.push(at.snapshot());
+    await at.turn('next', () => at.write({ 'a.txt': `turn ${turn}` }));
+  }
+  const packs = fs.readdirSync(path.join(at.store, 'packs')).filter((name) => /pack$/.test(name));
+  expect(packs.length).toBeGreaterThan(0);
+  expect(packs.length).toBeLessThan(34);
+  for (const turn of [40, 33, 8, 1]) await rewindsTo(at, `t${turn}`, states[turn - 1]);
+});
+
 test('ids of turns and steps are never used again', async () => {
   const { at } = await turns(3);
   for (let i = 0; i < 2; i++) at.with((store) => store.prune({ keep: 1 }));
