@@ -18,17 +18,17 @@ export class Progress {
 
   /** Shows how far a scan is. */
   scan(entries: number, bytes: number): void {
-    this.#show(`preimage: ${entries.toLocaleString('en')} entries, ${formatSize(bytes)} looked at`);
+    this.#show(() => `${entries.toLocaleString('en')} entries, ${formatSize(bytes)} looked at`);
   }
 
   /** Shows how far a rewind is. */
   rewind(done: number, total: number): void {
-    this.#show(`preimage: ${Math.floor((100 * done) / Math.max(1, total))}% rewound`);
+    this.#show(() => `${Math.floor((100 * done) / Math.max(1, total))}% rewound`);
   }
 
   /** Shows how far a check is. */
   check(bytes: number): void {
-    this.#show(`preimage: ${formatSize(bytes)} checked`);
+    this.#show(() => `${formatSize(bytes)} checked`);
   }
 
   /** Clears the line. */
@@ -37,12 +37,13 @@ export class Progress {
     this.#shown = false;
   }
 
-  #show(line: string): void {
+  #show(line: () => string): void {
+    if (!this.#enabled) return;
     const now = Date.now();
-    if (!this.#enabled || now - this.#started < PATIENCE_MS || now - this.#last < EVERY_MS) return;
+    if (now - this.#started < PATIENCE_MS || now - this.#last < EVERY_MS) return;
     this.#last = now;
     this.#shown = true;
     // Written at once: a scan does not give way to the event loop.
-    writeSync(process.stderr.fd, `\r${line}\u001b[K`);
+    writeSync(process.stderr.fd, `\rpreimage: ${line()}\u001b[K`);
   }
 }

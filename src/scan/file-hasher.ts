@@ -174,6 +174,13 @@ export class FileHasher {
     this.bytes += Number(stat.size);
     this.hashedFiles += 1;
     this.hashedBytes += Number(stat.size);
+    // Here as well as after each directory: one alone may hold all the bytes.
+    this.tellProgress();
+  }
+
+  /** Tells how far the walk is. */
+  tellProgress(): void {
+    this.#request.onProgress({ entries: this.#builder.count, bytes: this.bytes });
   }
 
   /** Hashes what is trusted. A difference is a hole in the trust rule, and must be told. */

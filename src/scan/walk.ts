@@ -156,7 +156,7 @@ export class Walk {
       });
     }
     if (listing.kind !== 'known' || news !== this.#rows.news) this.#checkStill(met);
-    this.#request.onProgress({ entries: this.#builder.count, bytes: this.#hasher.bytes });
+    this.#hasher.tellProgress();
     for (const directory of directories) this.#directory(directory);
     return 'done';
   }
