@@ -21,11 +21,11 @@ export function testWith(
   needs: readonly Need[],
   title: string,
   show: () => Promise<void>,
-  options: number | { readonly retry: number } = { retry: 0 },
+  timeout?: number,
 ): void {
   const missing = needs.filter((need) => !need.isHere());
   if (missing.length === 0) {
-    test(title, typeof options === 'number' ? { timeout: options } : options, show);
+    test(title, show, timeout);
     return;
   }
   const names = missing.map(({ name }) => name).join(', ');
