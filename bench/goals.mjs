@@ -24,7 +24,7 @@ const FIXED = [
     against: { peer: 'shadow git', act: 'restore', changed: 'all' },
   },
   {
-    text: 'close after all changed: last quarter at most 1.5 of the first, per entry',
+    text: 'close after all changed: last quarter at most 1.5 of the first, per file',
     atMost: 1.5,
     ours: { peer: 'preimage', act: 'last quarter', changed: 'all' },
     against: { peer: 'preimage', act: 'first quarter', changed: 'all' },

@@ -34,6 +34,7 @@ export function installedTree(directory) {
     name: 'npm packages',
     files: files.length,
     bytes: files.reduce((sum, { size }) => sum + size, 0),
+    even: false,
     make: (root) => {
       fs.cpSync(packages, root, { recursive: true });
     },

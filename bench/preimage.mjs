@@ -39,30 +39,31 @@ export function preimage(root, home) {
 }
 
 /**
- * How long a close takes for an entry in its first and in its last quarter, when every file changed.
+ * How long a close takes for a file among the first and among the last quarter of them, when every
+ * file changed. It means something only where the files of both are alike in size.
  * @param {string} root
  * @param {string} home
  * @param {() => void} change
- * @returns {Promise<{ first: number, last: number }>} milliseconds per entry
+ * @returns {Promise<{ first: number, last: number }>} milliseconds per file
  */
 export async function closeInQuarters(root, home, change) {
   const where = { root, store: join(home, 'store'), turn: 'quarters', maxFile: 0 };
   await openHook({ ...where, watcher: 'none' });
   change();
-  /** @type {{ entries: number, at: number }[]} */
+  /** @type {{ files: number, at: number }[]} */
   const seen = [];
   await closeTurn({
     ...where,
-    onProgress: ({ entries }) => {
-      seen.push({ entries, at: performance.now() });
+    onProgress: ({ files }) => {
+      seen.push({ files, at: performance.now() });
     },
   });
-  const total = seen.at(-1)?.entries ?? 0;
+  const total = seen.at(-1)?.files ?? 0;
   const pace = /** @param {number} from @param {number} to */ (from, to) => {
-    const start = seen.find(({ entries }) => entries >= from * total);
-    const end = seen.find(({ entries }) => entries >= to * total);
+    const start = seen.find(({ files }) => files >= from * total);
+    const end = seen.find(({ files }) => files >= to * total);
     if (start === undefined || end === undefined) return Number.NaN;
-    return (end.at - start.at) / (end.entries - start.entries);
+    return (end.at - start.at) / (end.files - start.files);
   };
   return { first: pace(0, 0.25), last: pace(0.75, 1) };
 }

@@ -40,7 +40,7 @@ export async function runRound(round) {
   }
   for (const { peer } of seats) recordSize(round, peer, 'store, all turns');
   const ours = seats.find(({ peer }) => peer.name === 'preimage');
-  if (ours !== undefined) await quartersOfClose(round, ours);
+  if (ours !== undefined && tree.even) await quartersOfClose(round, ours);
   return seats;
 }
 

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 
 /**
  * A kind of tree that is made anew, alike in every byte, as often as it is wanted.
- * @typedef {{ name: string, files: number, bytes: number, make: (root: string) => void }} Tree
+ * `even`: each part of it has files of the same sizes, so that parts can be held against each other.
+ * @typedef {{ name: string, files: number, bytes: number, even: boolean, make: (root: string) => void }} Tree
  */
 
 /** The tree of the article: 4,686 files, 121.4 MB. */
@@ -26,6 +27,7 @@ export function generatedTree({ files, bytes }) {
     name: 'generated',
     files,
     bytes: sizes.reduce((sum, size) => sum + size, 0),
+    even: true,
     make: (root) => {
       pools ??= makePools();
       const { text, noise } = pools;

@@ -180,7 +180,8 @@ export class FileHasher {
 
   /** Tells how far the walk is. */
   tellProgress(): void {
-    this.#request.onProgress({ entries: this.#builder.count, bytes: this.bytes });
+    const { files, bytes } = this;
+    this.#request.onProgress({ entries: this.#builder.count, files, bytes });
   }
 
   /** Hashes what is trusted. A difference is a hole in the trust rule, and must be told. */

@@ -40,7 +40,12 @@ export type EarlyHash = {
 };
 
 /** How far a scan is. */
-export type ScanProgress = { readonly entries: number; readonly bytes: number };
+export type ScanProgress = {
+  readonly entries: number;
+  /** Files that are captured by now, and their bytes. */
+  readonly files: number;
+  readonly bytes: number;
+};
 
 /** What came of a scan. */
 export type ScanResult = {
