@@ -27,6 +27,7 @@ export type {
   Skipped,
   SymlinkImage,
 } from './core/image.js';
+export { DIFF_LIMITS, type DiffLimits } from './core/patch/text-diff.js';
 export type { Outcome, OutcomeKind } from './core/plan.js';
 export { printable, printableText } from './core/printable.js';
 export { errnoWords, PreimageError, type ProblemCode } from './core/problem.js';
@@ -41,6 +42,7 @@ export type { Finding } from './turn/findings.js';
 export { closeTurn, type HookOptions, openHook } from './turn/hooks.js';
 export type { WhichWorkspace } from './turn/locate.js';
 export type { OpenedStep } from './turn/open-step.js';
+export { makePatch, type Patch, type PatchOptions, type ReadImage } from './turn/patch.js';
 export type { PruneResult } from './turn/prune.js';
 export type {
   Timeline,
