@@ -54,8 +54,10 @@ export type {
 } from './turn/report.js';
 export type { RewindResult } from './turn/rewind.js';
 export { type CommandResult, runCommand } from './turn/run-command.js';
+export type { SearchHit, SearchMatch } from './turn/search.js';
 export { type OpenTurn, type OpenTurnOptions, openTurn } from './turn/session.js';
 export type { RuleOptions } from './turn/settings.js';
+export type { Stats } from './turn/stats.js';
 export { type Status, workspaceStatus } from './turn/status.js';
 export { openStore, type RewindRequest, type Store } from './turn/store.js';
 export { type VerifyOptions, type VerifyReport, verifyStore } from './turn/verify.js';

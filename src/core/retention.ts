@@ -145,7 +145,8 @@ function beginning(history: History, step: Step): number {
   return history.turns.get(step.open.turn)?.steps[0]?.opened ?? step.opened;
 }
 
-function lastActivity({ steps }: Turn): number {
+/** Gives the moment of a turn's last opening or closing, in milliseconds since the epoch. */
+export function lastActivity({ steps }: Turn): number {
   return Math.max(
     ...steps.map(({ open, end }) => Date.parse(end.kind === 'closed' ? end.record.at : open.at)),
   );

@@ -17,7 +17,9 @@ import {
   turnTimeline,
 } from './report.js';
 import { type RewindResult, redo, rewind } from './rewind.js';
+import { type SearchHit, searchTurns } from './search.js';
 import { resolveRetention } from './settings.js';
+import { type Stats, statsSince } from './stats.js';
 import { openKnownWorkspace, type Workspace } from './workspace.js';
 
 /** What to rewind; everything may be left out. */
@@ -50,6 +52,10 @@ export interface Store {
   timeline(turn: string): Timeline;
   /** Lists the turns that touched a path or something below it, newest first. */
   log(path: string): ReturnType<typeof turnsTouching>;
+  /** Looks for a text in labels, commands and changed paths; turns newest first. */
+  search(text: string): SearchHit[];
+  /** Sums up the turns at work since a moment, in milliseconds since the epoch; 0 for all. */
+  stats(since: number): Stats;
   /** Gives one image of a turn; throws `no-such-turn` where the turn did not touch the path. */
   image(turn: string, path: string, side: 'pre' | 'post'): Image;
   /** Reads the bytes of a file image, checked against their hash. */
@@ -107,6 +113,14 @@ class WorkspaceStore implements Store {
 
   log(path: string): ReturnType<typeof turnsTouching> {
     return turnsTouching(this.#workspace, this.resolve(path));
+  }
+
+  search(text: string): SearchHit[] {
+    return searchTurns(this.#workspace, text);
+  }
+
+  stats(since: number): Stats {
+    return statsSince(this.#workspace, since);
   }
 
   image(turn: string, path: string, side: 'pre' | 'post'): Image {
