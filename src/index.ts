@@ -4,6 +4,7 @@
  *
  * @packageDocumentation
  */
+export type { LineOrigin } from './core/blame.js';
 export {
   type Change,
   type ChangeCounts,
@@ -37,6 +38,7 @@ export { DEFAULT_MAX_FILE, type Rules } from './core/rules.js';
 export type { ForeignEdit, IntervalName, SquashedChange } from './core/squash.js';
 export { formatDuration, formatSize, parseDuration, parseSize } from './core/units.js';
 export { type AnchorReport, type ChainHead, chainHead, checkAnchor } from './turn/anchor.js';
+export type { Blame, BlamedLine } from './turn/blame.js';
 export type { ClosedStep } from './turn/close-step.js';
 export { type Check, doctor } from './turn/doctor.js';
 export type { Finding } from './turn/findings.js';

@@ -3,6 +3,7 @@ import { printable } from '../core/printable.js';
 import { PreimageError } from '../core/problem.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import { KEEP_ALL, type Retention } from '../core/retention.js';
+import { type Blame, blameFile } from './blame.js';
 import { type Exported, exportTurn } from './export.js';
 import { toRelPath, type WhichWorkspace } from './locate.js';
 import type { RewindOptions } from './prepare-rewind.js';
@@ -54,6 +55,8 @@ export interface Store {
   log(path: string): ReturnType<typeof turnsTouching>;
   /** Looks for a text in labels, commands and changed paths; turns newest first. */
   search(text: string): SearchHit[];
+  /** Tells who wrote each line of a file as it stands; throws `nothing-to-do` where nothing stands. */
+  blame(path: string): Blame;
   /** Sums up the turns at work since a moment, in milliseconds since the epoch; 0 for all. */
   stats(since: number): Stats;
   /** Gives one image of a turn; throws `no-such-turn` where the turn did not touch the path. */
@@ -117,6 +120,10 @@ class WorkspaceStore implements Store {
 
   search(text: string): SearchHit[] {
     return searchTurns(this.#workspace, text);
+  }
+
+  blame(path: string): Blame {
+    return blameFile(this.#workspace, this.resolve(path));
   }
 
   stats(since: number): Stats {
