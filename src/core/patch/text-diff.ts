@@ -1,4 +1,4 @@
-import { structuredPatch } from 'diff';
+import { diffArrays } from 'diff';
 import type { ByteString } from '../relpath.js';
 
 /** Where two texts differ, with the lines around it; each line begins with ` `, `-`, `+` or `\`. */
@@ -49,24 +49,17 @@ export function diffTexts(before: Buffer, after: Buffer, limits: DiffLimits): Te
   const { start, oldEnd, newEnd } = window;
   const bytes = oldEnd - start + (newEnd - start);
   if (bytes > limits.bytes) return { kind: 'too-large', bytes };
-  const oldText = before.toString('latin1', start, oldEnd);
-  const newText = after.toString('latin1', start, newEnd);
-  if (oldText === newText) return { kind: 'hunks', hunks: [], added: 0, removed: 0 };
-  const found =
-    oldText === '' || newText === '' ? 'too-different' : shortest(oldText, newText, limits.edits);
-  const hunks = found === 'too-different' ? [replaced(oldText, newText)] : found;
+  const old = splitLines(before.toString('latin1', start, oldEnd));
+  const now = splitLines(after.toString('latin1', start, newEnd));
+  const blocks = blocksOf(old, now, limits.edits);
   const skipped = countLines(before, start);
-  const lines = hunks.flatMap((hunk) => hunk.lines);
-  return {
-    kind: 'hunks',
-    hunks: hunks.map((hunk) => ({
-      ...hunk,
-      oldStart: hunk.oldStart + skipped,
-      newStart: hunk.newStart + skipped,
-    })),
-    added: lines.filter((line) => line.startsWith('+')).length,
-    removed: lines.filter((line) => line.startsWith('-')).length,
-  };
+  let [added, removed] = [0, 0];
+  for (const block of blocks) {
+    added += block.newEnd - block.newStart;
+    removed += block.oldEnd - block.oldStart;
+  }
+  const hunks = grouped(blocks).map((group) => hunkOf(group, { old, now, skipped }));
+  return { kind: 'hunks', hunks, added, removed };
 }
 
 /** Writes a hunk's first line. */
@@ -123,43 +116,107 @@ function countLines(bytes: Buffer, until: number): number {
   return count;
 }
 
-function shortest(oldText: string, newText: string, edits: number): Hunk[] | 'too-different' {
-  const patch = structuredPatch('a', 'b', oldText, newText, '', '', {
-    context: CONTEXT,
-    maxEditLength: edits,
-  });
-  if (patch === undefined) return 'too-different';
-  return patch.hunks.map((hunk) => ({
-    ...hunk,
-    // An empty side starts at line 0, as git writes it.
-    oldStart: hunk.oldLines === 0 ? hunk.oldStart - 1 : hunk.oldStart,
-    newStart: hunk.newLines === 0 ? hunk.newStart - 1 : hunk.newStart,
-  }));
-}
+/** Lines of the old text that others of the new one take the place of; ends are exclusive. */
+type Block = {
+  readonly oldStart: number;
+  readonly oldEnd: number;
+  readonly newStart: number;
+  readonly newEnd: number;
+};
 
-/** Everything goes and everything comes, but for the lines around. */
-function replaced(oldText: string, newText: string): Hunk {
-  const old = linesOf(oldText);
-  const now = linesOf(newText);
+function blocksOf(old: readonly ByteString[], now: readonly ByteString[], edits: number): Block[] {
   const most = Math.min(old.length, now.length);
   let head = 0;
   while (head < most && old[head] === now[head]) head++;
   let tail = 0;
   while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail++;
-  const marked = (mark: string, lines: readonly string[]): string[] =>
-    lines.flatMap((line) =>
-      line.endsWith('\n') ? [`${mark}${line.slice(0, -1)}`] : [`${mark}${line}`, NO_END],
-    );
-  return {
-    oldStart: old.length === 0 ? 0 : 1,
-    oldLines: old.length,
-    newStart: now.length === 0 ? 0 : 1,
-    newLines: now.length,
-    lines: [
-      ...marked(' ', old.slice(0, head)),
-      ...marked('-', old.slice(head, old.length - tail)),
-      ...marked('+', now.slice(head, now.length - tail)),
-      ...marked(' ', old.slice(old.length - tail)),
-    ],
+  const [oldEnd, newEnd] = [old.length - tail, now.length - tail];
+  const all: Block = { oldStart: head, oldEnd, newStart: head, newEnd };
+  if (head === oldEnd && head === newEnd) return [];
+  if (head === oldEnd || head === newEnd) return [all];
+  const parts = diffArrays(old.slice(head, oldEnd), now.slice(head, newEnd), {
+    maxEditLength: edits,
+  });
+  if (parts === undefined) return [all];
+  const blocks: Block[] = [];
+  let [from, to] = [head, head];
+  for (const { added, removed, count } of parts) {
+    const oldCount = added ? 0 : count;
+    const newCount = removed ? 0 : count;
+    if (added || removed) {
+      const last = blocks.at(-1);
+      // What goes and what comes at one place is one block.
+      const block =
+        last?.oldEnd === from && last.newEnd === to
+          ? last
+          : { oldStart: from, oldEnd: from, newStart: to, newEnd: to };
+      if (block === last) blocks.pop();
+      blocks.push({ ...block, oldEnd: from + oldCount, newEnd: to + newCount });
+    }
+    from += oldCount;
+    to += newCount;
+  }
+  return blocks;
+}
+
+/** Puts blocks whose surrounding lines meet into one hunk. */
+function grouped(blocks: readonly Block[]): Block[][] {
+  const groups: Block[][] = [];
+  for (const block of blocks) {
+    const group = groups.at(-1);
+    const last = group?.at(-1);
+    if (group !== undefined && last !== undefined && block.oldStart - last.oldEnd <= 2 * CONTEXT) {
+      group.push(block);
+    } else {
+      groups.push([block]);
+    }
+  }
+  return groups;
+}
+
+function hunkOf(
+  blocks: readonly Block[],
+  texts: {
+    readonly old: readonly ByteString[];
+    readonly now: readonly ByteString[];
+    readonly skipped: number;
+  },
+): Hunk {
+  const { old, now, skipped } = texts;
+  const lines: ByteString[] = [];
+  const add = (mark: string, line: ByteString | undefined): void => {
+    const [text = '', end] = (line ?? '').split('\n');
+    lines.push(`${mark}${text}`);
+    if (end !== undefined) lines.push(end);
   };
+  const [first] = blocks;
+  const oldFrom = Math.max(0, (first?.oldStart ?? 0) - CONTEXT);
+  const newFrom = (first?.newStart ?? 0) - ((first?.oldStart ?? 0) - oldFrom);
+  let [at, newAt] = [oldFrom, newFrom];
+  const context = (until: number): void => {
+    for (; at < until; at++, newAt++) add(' ', old[at]);
+  };
+  for (const { oldStart, oldEnd, newEnd } of blocks) {
+    context(oldStart);
+    for (; at < oldEnd; at++) add('-', old[at]);
+    for (; newAt < newEnd; newAt++) add('+', now[newAt]);
+  }
+  context(Math.min(old.length, at + CONTEXT));
+  // Of an empty side git names the line before it.
+  const startOf = (from: number, until: number): number => skipped + from + (until > from ? 1 : 0);
+  return {
+    oldStart: startOf(oldFrom, at),
+    oldLines: at - oldFrom,
+    newStart: startOf(newFrom, newAt),
+    newLines: newAt - newFrom,
+    lines,
+  };
+}
+
+/** Splits into lines without their LF; a last line that has none says so after an LF of its own. */
+function splitLines(text: ByteString): ByteString[] {
+  const lines = text.split('\n');
+  const last = lines.pop() ?? '';
+  if (last !== '') lines.push(`${last}\n${NO_END}`);
+  return lines;
 }
