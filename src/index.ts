@@ -35,6 +35,7 @@ export { errnoWords, PreimageError, type ProblemCode } from './core/problem.js';
 export { type ByteString, fromText, type RelPath, toText } from './core/relpath.js';
 export { DEFAULT_RETENTION, type Retention } from './core/retention.js';
 export { DEFAULT_MAX_FILE, type Rules } from './core/rules.js';
+export { looksSecret } from './core/secrets.js';
 export type { ForeignEdit, IntervalName, SquashedChange } from './core/squash.js';
 export { formatDuration, formatSize, parseDuration, parseSize } from './core/units.js';
 export { type AnchorReport, type ChainHead, chainHead, checkAnchor } from './turn/anchor.js';
