@@ -39,6 +39,14 @@ export { looksSecret } from './core/secrets.js';
 export type { ForeignEdit, IntervalName, SquashedChange } from './core/squash.js';
 export { formatDuration, formatSize, parseDuration, parseSize } from './core/units.js';
 export { type AnchorReport, type ChainHead, chainHead, checkAnchor } from './turn/anchor.js';
+export type {
+  Audit,
+  AuditDiff,
+  AuditFile,
+  AuditLimits,
+  AuditRequest,
+  AuditTurn,
+} from './turn/audit.js';
 export type { Blame, BlamedLine } from './turn/blame.js';
 export type { ClosedStep } from './turn/close-step.js';
 export { type Check, doctor } from './turn/doctor.js';
@@ -70,3 +78,4 @@ export {
   watchCommand,
   watchUntilSignal,
 } from './turn/watch-command.js';
+export { writeReport } from './turn/write-report.js';

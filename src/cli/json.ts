@@ -90,7 +90,7 @@ function outcomeJson({ path, outcome, reason, foreign }: Outcome): object {
 }
 
 /** Between which steps somebody else changed a path. */
-function foreignJson(foreign: readonly ForeignEdit[]): { foreign?: object[] } {
+export function foreignJson(foreign: readonly ForeignEdit[]): { foreign?: object[] } {
   if (foreign.length === 0) return {};
   return { foreign: foreign.map(({ after, before }) => ({ after, before })) };
 }

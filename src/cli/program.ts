@@ -21,6 +21,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<CommandModule>> = new Map([
   ['diff', () => import('./commands/diff.js')],
   ['cat', () => import('./commands/cat.js')],
   ['log', () => import('./commands/log.js')],
+  ['report', () => import('./commands/report.js')],
   ['blame', () => import('./commands/blame.js')],
   ['search', () => import('./commands/search.js')],
   ['stats', () => import('./commands/stats.js')],

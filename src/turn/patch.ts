@@ -30,6 +30,8 @@ export type PatchOptions = {
   /** Writes binary files in full, as `git diff --binary` does, instead of naming them. */
   readonly binary?: boolean;
   readonly limits?: DiffLimits;
+  /** A larger file is not looked into, in bytes; 32 MiB if left out. */
+  readonly largest?: number;
 };
 
 /** Reads the bytes of a file image. */
@@ -91,7 +93,8 @@ class PatchOfOne {
     const head = this.#head(old, now);
     const largest = Math.max(sizeOf(old), sizeOf(now));
     const wantsBinary = this.#options.binary === true;
-    if (largest > (wantsBinary ? MAX_BINARY : MAX_TEXT)) {
+    const maxText = this.#options.largest ?? MAX_TEXT;
+    if (largest > (wantsBinary ? MAX_BINARY : maxText)) {
       return this.#tooLarge(old, now, `${formatSize(largest)}`);
     }
     if (old !== undefined && now !== undefined && isSameContent(old, now)) {
@@ -105,7 +108,7 @@ class PatchOfOne {
       return wantsBinary ? this.#literal(head, before, after, { old, now }) : this.#named(old, now);
     }
     const diff =
-      largest > MAX_TEXT
+      largest > maxText
         ? ({ kind: 'too-large', bytes: largest } as const)
         : diffTexts(before, after, this.#options.limits ?? DIFF_LIMITS);
     if (diff.kind === 'too-large') {

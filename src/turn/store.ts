@@ -3,6 +3,7 @@ import { printable } from '../core/printable.js';
 import { PreimageError } from '../core/problem.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import { KEEP_ALL, type Retention } from '../core/retention.js';
+import { type Audit, type AuditRequest, auditTurns } from './audit.js';
 import { type Blame, blameFile } from './blame.js';
 import { type Exported, exportTurn } from './export.js';
 import { toRelPath, type WhichWorkspace } from './locate.js';
@@ -59,6 +60,8 @@ export interface Store {
   blame(path: string): Blame;
   /** Sums up the turns at work since a moment, in milliseconds since the epoch; 0 for all. */
   stats(since: number): Stats;
+  /** Collects what a report of some turns needs; throws `no-such-turn`, `nothing-to-do`. */
+  audit(request?: AuditRequest): Audit;
   /** Gives one image of a turn; throws `no-such-turn` where the turn did not touch the path. */
   image(turn: string, path: string, side: 'pre' | 'post'): Image;
   /** Reads the bytes of a file image, checked against their hash. */
@@ -128,6 +131,10 @@ class WorkspaceStore implements Store {
 
   stats(since: number): Stats {
     return statsSince(this.#workspace, since);
+  }
+
+  audit(request: AuditRequest = {}): Audit {
+    return auditTurns(this.#workspace, request);
   }
 
   image(turn: string, path: string, side: 'pre' | 'post'): Image {
