@@ -1,4 +1,4 @@
-import { diffArrays } from 'diff';
+import { diffArrays } from 'diff/lib/diff/array.js';
 import type { ByteString } from './relpath.js';
 
 /** Who wrote a line. */

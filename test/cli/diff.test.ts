@@ -153,7 +153,7 @@ test('with --binary git applies binary files too, there and back', async () => {
   const copy = tree(temporary(), before);
   tree(it.root, before);
   await it.turn(
-    'umask 022; printf "new\\000" > old.bin; rm gone.bin; head -c 70000 /dev/urandom > made.bin; ' +
+    'umask 022; printf "new\\000" > old.bin; chmod 755 old.bin; rm gone.bin; head -c 70000 /dev/urandom > made.bin; ' +
       'chmod 755 same.bin; : > emptied.bin; printf "y" >> "a b.bin"; printf "n\\000" > was; ' +
       'echo b > text.txt; chmod 755 text.txt',
     '--no-watch',

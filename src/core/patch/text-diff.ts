@@ -1,4 +1,4 @@
-import { diffArrays } from 'diff';
+import { diffArrays } from 'diff/lib/diff/array.js';
 import type { ByteString } from '../relpath.js';
 
 /** Where two texts differ, with the lines around it; each line begins with ` `, `-`, `+` or `\`. */
