@@ -78,6 +78,7 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
     survivors: findSurvivors(tree, changes, manifest),
     moved: findMoved(tree, changes, now),
     resumed: true,
+    times: step.open.times,
     onProgress: () => {},
   });
   for (const { outcome, now: image } of applied) {

@@ -27,6 +27,8 @@ export type RewindOptions = {
   readonly git: boolean;
   /** Merges text files that somebody else edited, where that comes out clean. */
   readonly merge: boolean;
+  /** Gives files that are put back their recorded modification time, not that of the rewind. */
+  readonly preserveMtime: boolean;
   readonly onProgress: (done: number, total: number) => void;
 };
 
