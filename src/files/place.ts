@@ -273,7 +273,7 @@ function own(now: Owned, wanted: Content, chown: (uid: number, gid: number) => v
 }
 
 /** Gives a path that leads to the very file that was looked at, where the system has such paths. */
-function withHandle(
+export function withHandle(
   path: NativePath,
   run: (handle: NativePath, stat: fs.BigIntStats) => Placed,
 ): Placed {

@@ -14,6 +14,7 @@ import { captureFrom } from './capture-from.js';
 import { seeIndexes } from './git-index.js';
 import { findGitUse, type GitUse, NO_GIT_USE } from './git-use.js';
 import { type LaterMerges, mergeLater, NO_MERGES } from './merge-later.js';
+import { findHindered } from './preflight.js';
 import { trustedHashes } from './trusted-hashes.js';
 import { closedDirectory, directoriesOf } from './unlocked.js';
 import type { Workspace } from './workspace.js';
@@ -66,7 +67,10 @@ export function planFromDisk(workspace: Workspace, tree: Tree, job: RewindJob): 
   const gitUse = git ? findGitUse(squashed, seen) : NO_GIT_USE;
   const { merged } = merges;
   const { inUse } = gitUse;
-  const plan = planRewind({ squashed, disk, contested, seenAs, merged, inUse, force, git });
+  const request = { squashed, disk, contested, seenAs, merged, inUse, force, git };
+  const free = planRewind({ ...request, hindered: new Map() });
+  const hindered = findHindered(tree, free.changes);
+  const plan = hindered.size === 0 ? free : planRewind({ ...request, hindered });
   return { ...plan, merges, gitUse };
 }
 

@@ -82,6 +82,18 @@ export const UNPRIVILEGED: Need =
     ? command('setpriv', '--bounding-set=-dac_override,-dac_read_search', 'true')
     : { name: 'modes', isHere: () => process.platform !== 'win32' };
 
+/** A file system and the right to mark files immutable on it. */
+export const IMMUTABLE: Need = {
+  name: 'right to mark files immutable',
+  isHere: () => {
+    const at = mkdtempSync(path.join(os.tmpdir(), 'preimage-chattr-'));
+    const marked = spawnSync('chattr', ['+i', at]).status === 0;
+    if (marked) spawnSync('chattr', ['-i', at]);
+    rmSync(at, { recursive: true, force: true });
+    return marked;
+  },
+};
+
 /** Users with numbers. */
 export const OWNERS: Need = {
   name: 'right to give files away',
