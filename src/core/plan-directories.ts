@@ -1,5 +1,6 @@
 import type { Content } from './image.js';
-import type { PlannedChange, PlanRequest } from './plan.js';
+import type { PlanRequest } from './plan-request.js';
+import type { PlannedChange } from './planned.js';
 import { isDirectory } from './planned.js';
 import { printable } from './printable.js';
 import { comparePaths, joinPath, parentOf, type RelPath } from './relpath.js';

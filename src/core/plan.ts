@@ -1,67 +1,13 @@
 import { betweenWords } from './foreign-words.js';
 import { gitDirectoryOf, isGitObject } from './git/paths.js';
-import {
-  type Absent,
-  type Content,
-  type FileImage,
-  hasStamp,
-  type Image,
-  isAsSkipped,
-  sameImage,
-} from './image.js';
+import { hasStamp, type Image, isAsSkipped, sameImage } from './image.js';
+import type { Outcome } from './outcome.js';
 import { keepFullDirectories, requireParents } from './plan-directories.js';
-import { isDirectory } from './planned.js';
-import { type ByteString, comparePaths, isGitData, nameOf, type RelPath } from './relpath.js';
-import type { ForeignEdit, SquashedChange } from './squash.js';
+import type { PlanRequest } from './plan-request.js';
+import { isDirectory, type PlannedChange } from './planned.js';
+import { comparePaths, isGitData, nameOf, type RelPath } from './relpath.js';
+import type { SquashedChange } from './squash.js';
 import { settle, type Verdict } from './verdict.js';
-
-/** What stands at a path when a rewind is planned. */
-export type DiskState = {
-  readonly image: Image;
-  /** Stat key as text, to be compared right before the write; `''` where nothing stands. */
-  readonly stamp: string;
-  /** How many names the file has; 1 for all else. */
-  readonly links: number;
-  /** Names in it, where it is a directory; `unknown` where it cannot be listed. */
-  readonly entries: readonly ByteString[] | 'unknown';
-  readonly parent: ParentState;
-};
-
-/** Whether the directory of a path can hold it. */
-type ParentState =
-  | { readonly kind: 'directory' }
-  /** Directories above it are not there; this is the topmost of them. */
-  | { readonly kind: 'missing'; readonly first: RelPath }
-  /** Something that is no directory stands in the way. */
-  | { readonly kind: 'blocked'; readonly by: RelPath };
-
-/** One path that a rewind will change, from what stands there to what stood. */
-export type PlannedChange = {
-  readonly path: RelPath;
-  readonly from: Image;
-  readonly to: Absent | Content;
-  /** See {@link DiskState.stamp}. */
-  readonly stamp: string;
-  /** See {@link DiskState.links}. */
-  readonly links: number;
-};
-
-/** How one path came out of a rewind. */
-export type OutcomeKind = 'restored' | 'deleted' | 'unchanged' | 'conflict' | 'skipped' | 'failed';
-
-/** One path's outcome; the reason is `''` where there is nothing to say. */
-export type Outcome = {
-  readonly path: RelPath;
-  readonly outcome: OutcomeKind;
-  readonly reason: string;
-  /** For a conflict: where, between which steps, somebody else changed the path. */
-  readonly foreign?: readonly ForeignEdit[];
-};
-
-/** A file with what was edited since in it, and what to say of that; or why there is none. */
-export type Merged =
-  | { readonly kind: 'clean'; readonly image: FileImage; readonly words: string }
-  | { readonly kind: 'none'; readonly reason: string };
 
 /** What a rewind will do, and what was settled without doing anything. Both in path order. */
 export type Plan = {
@@ -69,26 +15,6 @@ export type Plan = {
   readonly settled: readonly Outcome[];
   /** Paths of a repository's own data that differ and are left alone. */
   readonly gitLeftAlone: number;
-};
-
-/** What {@link planRewind} decides from. */
-export type PlanRequest = {
-  readonly squashed: readonly SquashedChange[];
-  readonly disk: ReadonlyMap<RelPath, DiskState>;
-  /** Paths that a concurrent turn changed as well, with that turn's id. */
-  readonly contested: ReadonlyMap<RelPath, string>;
-  /** As what some paths count although other bytes stand there: git writes its index as it likes. */
-  readonly seenAs: ReadonlyMap<RelPath, Image>;
-  /** Paths that were edited since, merged. */
-  readonly merged: ReadonlyMap<RelPath, Merged>;
-  /** Each `.git` that somebody may have used since, with what in it may be needed and so stays. */
-  readonly inUse: ReadonlyMap<RelPath, 'objects' | 'all'>;
-  /** Paths that the system would refuse to change, with why. */
-  readonly hindered: ReadonlyMap<RelPath, string>;
-  /** Puts back what is in conflict as well. */
-  readonly force: boolean;
-  /** Puts back `.git` as well. */
-  readonly git: boolean;
 };
 
 /**

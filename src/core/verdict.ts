@@ -1,4 +1,5 @@
-import type { Outcome, OutcomeKind, PlannedChange } from './plan.js';
+import type { Outcome, OutcomeKind } from './outcome.js';
+import type { PlannedChange } from './planned.js';
 
 /** What is decided for one path. */
 export type Verdict =

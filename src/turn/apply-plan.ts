@@ -1,6 +1,6 @@
 import type { DirectoryImage } from '../core/image.js';
 import { choosePlacements, inodeOf, type Placement, roundsOf } from '../core/placement.js';
-import type { PlannedChange } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import { isDirectory, isMetadataOnly, isNewDirectory, needsRemoval } from '../core/planned.js';
 import { errnoOf, errnoWords, isShortage, PreimageError } from '../core/problem.js';
 import { parentOf, type RelPath } from '../core/relpath.js';

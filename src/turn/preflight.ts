@@ -1,4 +1,4 @@
-import type { PlannedChange } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import { isDirectory } from '../core/planned.js';
 import { printable } from '../core/printable.js';
 import { parentOf, type RelPath } from '../core/relpath.js';

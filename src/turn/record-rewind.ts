@@ -1,6 +1,6 @@
 import { type Change, isNoChange } from '../core/change.js';
 import type { Image } from '../core/image.js';
-import type { Outcome } from '../core/plan.js';
+import type { Outcome } from '../core/outcome.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord, RewindRecord } from '../core/records.js';
 import type { RelPath } from '../core/relpath.js';

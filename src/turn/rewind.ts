@@ -1,7 +1,9 @@
 import { type History, nameOfStep, openedAt, type Step, undoSet } from '../core/history.js';
 import type { Image } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
-import { type Outcome, outcomeOf, type Plan, type PlannedChange } from '../core/plan.js';
+import type { Outcome } from '../core/outcome.js';
+import { outcomeOf, type Plan } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import { isLoan } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import type { Placement } from '../core/placement.js';
-import type { PlannedChange } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import { isErrno } from '../core/problem.js';
 import { type ByteString, nameOf, parentOf, type RelPath } from '../core/relpath.js';
 import type { NativePath } from '../files/native-path.js';
