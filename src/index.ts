@@ -28,13 +28,14 @@ export type {
   Skipped,
   SymlinkImage,
 } from './core/image.js';
+export type { Outcome, OutcomeKind } from './core/outcome.js';
 export { DIFF_LIMITS, type DiffLimits } from './core/patch/text-diff.js';
-export type { Outcome, OutcomeKind } from './core/plan.js';
 export { printable, printableText } from './core/printable.js';
 export { errnoWords, PreimageError, type ProblemCode } from './core/problem.js';
 export { type ByteString, fromText, type RelPath, toText } from './core/relpath.js';
 export { DEFAULT_RETENTION, type Retention } from './core/retention.js';
 export { DEFAULT_MAX_FILE, type Rules } from './core/rules.js';
+export type { Breach, RunRules } from './core/run-rules.js';
 export { looksSecret } from './core/secrets.js';
 export type { ForeignEdit, IntervalName, SquashedChange } from './core/squash.js';
 export { formatDuration, formatSize, parseDuration, parseSize } from './core/units.js';
@@ -67,7 +68,7 @@ export type { RewindResult } from './turn/rewind.js';
 export { type CommandResult, runCommand } from './turn/run-command.js';
 export type { SearchHit, SearchMatch } from './turn/search.js';
 export { type OpenTurn, type OpenTurnOptions, openTurn } from './turn/session.js';
-export type { RuleOptions } from './turn/settings.js';
+export type { RuleOptions, RunRuleOptions } from './turn/settings.js';
 export type { Stats } from './turn/stats.js';
 export { type Status, workspaceStatus } from './turn/status.js';
 export { openStore, type RewindRequest, type Store } from './turn/store.js';

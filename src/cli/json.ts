@@ -201,5 +201,13 @@ function stepJson({ id, open, end }: WorkStep): object {
   const shared = { id, kind: open.kind, command: open.command, cwd: open.cwd, openedAt: open.at };
   if (end.kind === 'open') return { ...shared, closedAt: null, exitCode: null };
   const { at, exitCode, recovered, warnings } = end.record;
-  return { ...shared, closedAt: at, exitCode, recovered, warnings };
+  const broken = end.record.broken.map(({ path, rule }) => ({ ...pathJson(path), rule }));
+  return {
+    ...shared,
+    closedAt: at,
+    exitCode,
+    recovered,
+    warnings,
+    ...(broken.length === 0 ? {} : { broken }),
+  };
 }

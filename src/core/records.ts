@@ -86,6 +86,8 @@ const CloseSchema = v.object({
   leftOut: v.optional(v.array(v.object({ path: PathSchema, reason: v.string() })), []),
   warnings: v.array(v.string()),
   repositories: v.optional(v.array(RepositoryNoteSchema), []),
+  /** What was changed against the rules of the run. */
+  broken: v.optional(v.array(v.object({ path: PathSchema, rule: v.string() })), []),
 });
 
 const RewindSchema = v.object({
@@ -104,6 +106,8 @@ const RewindSchema = v.object({
   partial: v.boolean(),
   /** No conflict and no failure when it was planned: if not, the turns stay as they are in the list. */
   whole: v.optional(v.boolean(), true),
+  /** Which modification time files get that are put back. */
+  times: v.optional(v.picklist(['now', 'recorded']), 'now'),
   /** From what stood to what shall stand: the journal. */
   plan: ChangesRefSchema,
 });

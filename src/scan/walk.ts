@@ -39,6 +39,8 @@ export class Walk {
   readonly #takenAt = Date.now();
   readonly #rows: Rows;
   readonly #ahead: LookAhead;
+  /** Directories that are still to be entered, the next one last: a tree may be deeper than a stack. */
+  readonly #pending: MetDirectory[] = [];
 
   constructor(request: ScanRequest, tree: Tree, devices: Devices) {
     this.#request = request;
@@ -64,7 +66,10 @@ export class Walk {
     const { index } = this.#rows.add({ parent: 0, name: '', type, stat, previous });
     const device = this.#devices.at(stat.dev, root);
     try {
-      this.#directory({ path: ROOT, index, previous, stat, device, inherited: '' });
+      this.#pending.push({ path: ROOT, index, previous, stat, device, inherited: '' });
+      for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
+        this.#directory(next);
+      }
     } finally {
       this.#ahead.end();
     }
@@ -112,7 +117,7 @@ export class Walk {
   }
 
   /**
-   * Adds a directory's entries side by side, then hashes its files, then goes into its directories.
+   * Adds a directory's entries side by side, then hashes its files; its directories come next.
    * `stale` where a name of the baseline is gone although its directory's stamps did not move: then
    * nothing was added, and the directory must be listed.
    */
@@ -157,7 +162,7 @@ export class Walk {
     }
     if (listing.kind !== 'known' || news !== this.#rows.news) this.#checkStill(met);
     this.#hasher.tellProgress();
-    for (const directory of directories) this.#directory(directory);
+    for (const directory of directories.reverse()) this.#pending.push(directory);
     return 'done';
   }
 

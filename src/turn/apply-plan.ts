@@ -1,6 +1,6 @@
 import type { DirectoryImage } from '../core/image.js';
 import { choosePlacements, inodeOf, type Placement, roundsOf } from '../core/placement.js';
-import type { PlannedChange } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import { isDirectory, isMetadataOnly, isNewDirectory, needsRemoval } from '../core/planned.js';
 import { errnoOf, errnoWords, isShortage, PreimageError } from '../core/problem.js';
 import { parentOf, type RelPath } from '../core/relpath.js';
@@ -14,6 +14,7 @@ import {
   placedError,
   removeExpected,
   setMetadata,
+  type Times,
 } from '../files/place.js';
 import { canSyncFileSystem, syncFileSystem, syncPlace } from '../files/sync.js';
 import { spotOf, type Tree } from '../files/tree.js';
@@ -34,6 +35,7 @@ export type ApplyTools = {
   readonly moved: ReadonlyMap<string, RelPath>;
   /** It was begun before a crash: a shortage is thrown then, for it must not end half way. */
   readonly resumed: boolean;
+  readonly times: Times;
   readonly onProgress: (done: number, total: number) => void;
 };
 
@@ -98,10 +100,12 @@ class Apply {
     }
     this.#each(
       changes.filter((change) => isMetadataOnly(change) && !this.#needsPlacing(change)),
-      setPlannedMetadata,
+      (change, path) => setPlannedMetadata(change, path, this.#tools.times),
     );
     this.#stager.discard();
-    this.#each(backwards.filter(hasDirectoryMode), setPlannedMetadata);
+    this.#each(backwards.filter(hasDirectoryMode), (change, path) =>
+      setPlannedMetadata(change, path, this.#tools.times),
+    );
     this.#lock();
     this.#syncDirectories();
     return changes.map((change) => {
@@ -150,6 +154,7 @@ class Apply {
             this.#tools.packs.copy(to.sha256, write);
           },
           expected: this.#expected(change),
+          times: this.#tools.times,
         });
       case 'link': {
         const target = this.#results.get(placement.to) ?? DONE;
@@ -271,8 +276,8 @@ class Apply {
   }
 }
 
-function setPlannedMetadata({ to }: PlannedChange, path: NativePath): Placed {
-  return to.kind === 'content' ? setMetadata(path, to) : DONE;
+function setPlannedMetadata({ to }: PlannedChange, path: NativePath, times: Times): Placed {
+  return to.kind === 'content' ? setMetadata(path, to, times) : DONE;
 }
 
 function hasDirectoryMode({ to }: PlannedChange): boolean {

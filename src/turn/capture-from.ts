@@ -1,4 +1,4 @@
-import type { PlannedChange } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import { lookAt } from '../files/look.js';
 import { setFileMode } from '../files/place.js';
 import { lstat, permissionsOf, stampOf } from '../files/stat.js';

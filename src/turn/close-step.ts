@@ -5,6 +5,7 @@ import { FLAG, type Manifest } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { CloseRecord } from '../core/records.js';
 import { type RelPath, toText } from '../core/relpath.js';
+import { findBreaches, type RunRules } from '../core/run-rules.js';
 import { openTree } from '../files/tree.js';
 import type { EarlyHash, ScanProgress } from '../scan/request.js';
 import { BigFiles } from '../store/big-files.js';
@@ -39,6 +40,8 @@ export type CloseOptions = {
   readonly exitCode: number | 'none';
   /** The step is closed by somebody else after its process died. */
   readonly recovered: boolean;
+  /** What the run was allowed to change. */
+  readonly rules: RunRules;
   readonly onProgress: (progress: ScanProgress) => void;
 };
 
@@ -118,6 +121,7 @@ async function close(
       closed: scanned.manifest,
       packs: workspace.packs,
     }),
+    broken: findBreaches(changes, options.rules),
   };
   const named = new Set<string>([scanned.id]);
   let othersAreOpen = false;

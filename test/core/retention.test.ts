@@ -124,6 +124,7 @@ const CLOSE = {
   leftOut: [],
   warnings: [],
   repositories: [],
+  broken: [],
 };
 
 const REWIND = {
@@ -135,6 +136,7 @@ const REWIND = {
   undoes: [],
   partial: false,
   whole: true,
+  times: 'now' as const,
   plan: CHANGED,
 };
 
