@@ -79,4 +79,4 @@ export {
   watchCommand,
   watchUntilSignal,
 } from './turn/watch-command.js';
-export { writeReport } from './turn/write-report.js';
+export type { WriteReportOptions } from './turn/write-report.js';

@@ -23,6 +23,7 @@ import { type SearchHit, searchTurns } from './search.js';
 import { resolveRetention } from './settings.js';
 import { type Stats, statsSince } from './stats.js';
 import { openKnownWorkspace, type Workspace } from './workspace.js';
+import { type WriteReportOptions, writeReport } from './write-report.js';
 
 /** What to rewind; everything may be left out. */
 export type RewindRequest = {
@@ -67,6 +68,8 @@ export interface Store {
   stats(since: number): Stats;
   /** Collects what a report of some turns needs; throws `no-such-turn`, `nothing-to-do`. */
   audit(request?: AuditRequest): Audit;
+  /** Writes a report that was rendered into a private file; throws `usage` where none may be made. */
+  writeReport(out: string, pieces: Iterable<string>, options?: WriteReportOptions): void;
   /** Gives one image of a turn; throws `no-such-turn` where the turn did not touch the path. */
   image(turn: string, path: string, side: 'pre' | 'post'): Image;
   /** Reads the bytes of a file image, checked against their hash. */
@@ -140,6 +143,10 @@ class WorkspaceStore implements Store {
 
   audit(request: AuditRequest = {}): Audit {
     return auditTurns(this.#workspace, request);
+  }
+
+  writeReport(out: string, pieces: Iterable<string>, options: WriteReportOptions = {}): void {
+    writeReport(this.#workspace, out, { pieces, ...options });
   }
 
   image(turn: string, path: string, side: 'pre' | 'post'): Image {

@@ -190,6 +190,16 @@ test('--out writes a new private file, takes the format from its name, and repla
     });
   }
   expect(fs.readFileSync(path.join(it.root, 'a.css'), 'utf8')).toBe(before);
+  fs.symlinkSync(it.home, path.join(it.root, 'away'));
+  await expectProblem(it, ['report', '--out', 'away/x.md'], {
+    code: 2,
+    says: [/out of the workspace/],
+  });
+  const { store } = await it.json<{ store: string }>(['status']);
+  await expectProblem(it, ['report', '--out', `${store}/x.md`], {
+    code: 2,
+    says: [/in the store/],
+  });
   await expectProblem(it, ['report', '--out', 'no/where.md'], { code: 2, says: [/no such/] });
 });
 

@@ -5,9 +5,10 @@ import {
   type AuditLimits,
   PreimageError,
   printableText,
-  writeReport,
+  type Store,
 } from '../../index.js';
 import type { Context } from '../context.js';
+import { printJson } from '../json.js';
 import { type CommonOptions, toDuration } from '../options.js';
 import { auditJson } from '../report/audit-json.js';
 import { htmlReport } from '../report/html.js';
@@ -64,7 +65,7 @@ export function define(command: Command, context: Context): void {
           secrets: options.secrets === true,
           ...(format === 'md' ? { limits: MARKDOWN_LIMITS } : {}),
         });
-        write(piecesOf(audit, format), options, audit);
+        write(store, options, { audit, pieces: piecesOf(audit, format) });
       });
       context.exitCode = 0;
     });
@@ -109,18 +110,20 @@ function* chunks(pieces: Iterable<string>): Iterable<string> {
   yield chunk;
 }
 
-function write(pieces: Iterable<string>, options: Options, { turns }: Audit): void {
+function write(
+  store: Store,
+  options: Options,
+  { audit, pieces }: { readonly audit: Audit; readonly pieces: Iterable<string> },
+): void {
   if (options.out === undefined) {
     for (const chunk of chunks(pieces)) process.stdout.write(chunk);
     return;
   }
   const out = resolve(options.out);
-  writeReport(out, pieces, { replace: options.force === true });
-  if (options.quiet === true) return;
-  const ids = turns.map(({ report }) => report.turn).join(', ');
-  if (options.json === true)
-    process.stdout.write(
-      `${JSON.stringify({ out, turns: turns.map(({ report }) => report.turn) })}\n`,
-    );
-  else process.stdout.write(`${printableText(out)}: ${ids}\n`);
+  store.writeReport(out, pieces, { replace: options.force === true });
+  const turns = audit.turns.map(({ report }) => report.turn);
+  if (options.json === true) printJson({ out, turns });
+  else if (options.quiet !== true) {
+    process.stdout.write(`${printableText(out)}: ${turns.join(', ')}\n`);
+  }
 }
