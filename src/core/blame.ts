@@ -1,4 +1,4 @@
-import { diffArrays } from 'diff/lib/diff/array.js';
+import { matchLines } from './patch/line-matches.js';
 import type { ByteString } from './relpath.js';
 
 /** Who wrote a line. */
@@ -22,8 +22,8 @@ export type Annotated = {
 export const NO_LINES: Annotated = { lines: [], origins: [] };
 
 /**
- * Lines that a search for the shortest edit may add and remove; it takes quadratic time. Beyond that
- * all lines between the first and the last difference count as written anew.
+ * How far two versions may lie apart for the search, see {@link matchLines}. Beyond that all lines
+ * between the first and the last difference count as written anew.
  */
 const MAX_EDITS = 4000;
 
@@ -38,31 +38,8 @@ export function annotate(
 ): Annotated {
   const origins: (LineOrigin | undefined)[] = lines.map(() => undefined);
   for (const version of older) {
-    for (const [from, to] of samePlaces(version.lines, lines))
+    for (const [from, to] of matchLines(version.lines, lines, MAX_EDITS))
       origins[to] ??= version.origins[from];
   }
   return { lines, origins: origins.map((origin) => origin ?? writer) };
-}
-
-/** Pairs the lines that two versions share, in order: place in the old one, place in the new one. */
-function* samePlaces(
-  old: readonly ByteString[],
-  now: readonly ByteString[],
-): Iterable<readonly [number, number]> {
-  const most = Math.min(old.length, now.length);
-  let head = 0;
-  for (; head < most && old[head] === now[head]; head++) yield [head, head];
-  let tail = 0;
-  for (; tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]; tail++) {
-    yield [old.length - 1 - tail, now.length - 1 - tail];
-  }
-  const parts = diffArrays(old.slice(head, old.length - tail), now.slice(head, now.length - tail), {
-    maxEditLength: MAX_EDITS,
-  });
-  let [from, to] = [head, head];
-  for (const { added, removed, count } of parts ?? []) {
-    if (!added && !removed) for (let i = 0; i < count; i++) yield [from + i, to + i];
-    if (!added) from += count;
-    if (!removed) to += count;
-  }
 }

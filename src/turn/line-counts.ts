@@ -9,13 +9,13 @@ export type LineCounts =
   | 'uncounted';
 
 /** Counts are not worth more than this; `bytes` bounds each file. */
-const COUNT_LIMITS: DiffLimits = { bytes: 1024 * 1024, edits: 2000 };
+const COUNT_LIMITS: DiffLimits = { bytes: 1024 * 1024, edits: 500 };
 
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Counts the lines that a change added and removed, and the bytes that were read for it. Where over
- * 2,000 lines changed the counts are those of everything between the first and the last of them.
+ * Counts the lines that a change added and removed, and the bytes that were read for it. Where over 500
+ * lines were moved about, everything between the first and the last of them counts.
  */
 export function countLines({ before, after }: Change, read: ReadImage): LineCounts {
   const sides = [before, after].map(fileIn);
