@@ -20,7 +20,7 @@ export const NO_RUN_RULES: RunRules = { allow: [], deny: [] };
 export type Breach = { readonly path: RelPath; readonly rule: string };
 
 /** Reports whether there is anything to hold to. */
-export function isBound({ allow, deny }: RunRules): boolean {
+function isBound({ allow, deny }: RunRules): boolean {
   return allow.length > 0 || deny.length > 0;
 }
 

@@ -37,7 +37,7 @@ export function findSurvivors(
 
 /**
  * Finds, for each file with several names that a plan puts back, a name of it among those that are as
- * they were but are another inode by now: put back before, by an apply that did not come to the others.
+ * they were: put back before, by an apply that did not come to the others.
  */
 export function findMoved(
   tree: Tree,
@@ -51,9 +51,8 @@ export function findMoved(
     if (image.kind !== 'content' || image.type !== 'file' || image.link === '') continue;
     const key = fileKey(image);
     if (!files.has(key)) continue;
-    const now = lookAt(tree, path, 'hash-only');
-    if (sameImage(now.image, image) && !now.stamp.startsWith(`${image.link}:`))
-      moved.set(key, path);
+    // By another inode number or by the same one: what is freed is given out again.
+    if (sameImage(lookAt(tree, path, 'hash-only').image, image)) moved.set(key, path);
   }
   return moved;
 }

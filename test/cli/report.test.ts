@@ -165,6 +165,15 @@ test('what moved in git is told, and its own files are not listed', async () => 
   expect(stdout).toMatch(/^- `HEAD made, on main {2}[0-9a-f]{7}/m);
 });
 
+test('a rule that the run broke is told in each format', async () => {
+  const it = lab();
+  await it.run(['watch', '--deny', '*.key', '--', 'sh', '-c', 'echo x > a.key']);
+  expect((await it.run(['report'])).stdout).toMatch(/^- `rule broken: a\.key: .*\*\.key.*`$/m);
+  const { stdout } = await it.run(['report', '--format', 'html']);
+  expect(stdout).toMatch(/<li>rule broken: a\.key: /);
+  expect((await it.run(['report', '--json'])).stdout).toContain('"broken"');
+});
+
 test('--out writes a new private file, takes the format from its name, and replaces only a plain file by force', async () => {
   const it = await shop();
   const out = path.join(it.home, '..', 'report.html');

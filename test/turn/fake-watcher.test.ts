@@ -93,7 +93,7 @@ async function turnWith(fake: Fake) {
   const hasher = new EarlyHasher({ layout: workspace.layout, control: opened.control, coverage });
   hasher.note(told);
   hasher.hashPending();
-  if (fake.cookie) say({ t: 'cookie', name: 'closing' });
+  if (fake.cookie) say({ t: 'cookie', name: 'closing-1' });
   if (!fake.alive) {
     host.kill('SIGKILL');
     await once(host, 'exit');

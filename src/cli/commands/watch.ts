@@ -4,6 +4,7 @@ import {
   fromText,
   openStore,
   PreimageError,
+  printable,
   printableText,
   runCommand,
   type WatchCommandOptions,
@@ -124,6 +125,9 @@ function report(watched: Watched, command: readonly string[], options: Options):
     return;
   }
   for (const warning of [...closing.record.warnings, ...closing.notes]) say(`warning: ${warning}`);
+  for (const path of closing.record.unsettled) {
+    say(`warning: ${printable(path)} is still written to: a process was left running`);
+  }
   for (const line of rulesLines(watched, options)) say(line);
   if (options.json === true) {
     const store = openStore(whichOf(options));
