@@ -62,18 +62,25 @@ export function leftText({ left, cut }: AuditDiff): string {
   }
 }
 
-/** Tells how a turn ran and what it moved in git, a line each. */
+/** Tells how a turn ran, which rules it broke and what it moved in git, a line each. */
 export function headLines({ report, gitFiles }: AuditTurn): string[] {
   const { steps, overlaps, leftOut, git } = report;
-  return [
-    ...steps.flatMap((step) => [stepLine(step), ...stepNotes(step).map((note) => note.trim())]),
+  const inGit = gitFiles === 1 ? '1 path' : `${gitFiles} paths`;
+  const lines = [
+    ...steps.flatMap((step) => [stepLine(step), ...stepNotes(step)]),
     ...(overlaps.length === 0 ? [] : [`at the same time: ${overlaps.join(', ')}`]),
-    ...leftOut.map(
-      ({ path, reason }) => `not looked into: ${printable(path)}/  ${printableText(reason)}`,
-    ),
-    ...gitLines(git, true).map((line) => line.trim()),
-    ...(gitFiles === 0
-      ? []
-      : [`${gitFiles === 1 ? '1 path' : `${gitFiles} paths`} in .git changed`]),
+    ...leftOut.map(({ path, reason }) => `not looked into: ${printable(path)}/  ${reason}`),
+    ...gitLines(git, true),
+    ...(gitFiles === 0 ? [] : [`${inGit} in .git changed`]),
   ];
+  // A rule may come from a file in the workspace: nothing may break out of its line.
+  return lines.map((line) => printableText(line.trim()));
+}
+
+/** Says what the timeline is and how much of it there is. */
+export function timelineTitle({ timeline, eventsCut }: AuditTurn): string {
+  const { complete, reason, watcher, events } = timeline;
+  const whole = complete ? 'complete' : `not complete: ${reason}`;
+  const count = events.length + eventsCut;
+  return printableText(`Timeline (${watcher}), ${whole}: ${count} events`);
 }

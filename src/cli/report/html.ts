@@ -8,7 +8,15 @@ import {
 } from '../../index.js';
 import { changeNote, countsText, foreignLine, localTime, MARKS, timeOfDay } from '../text.js';
 import { html, visibleLine } from './escape.js';
-import { fileName, headLines, leftText, linesText, sumLines, workspaceName } from './facts.js';
+import {
+  fileName,
+  headLines,
+  leftText,
+  linesText,
+  sumLines,
+  timelineTitle,
+  workspaceName,
+} from './facts.js';
 import { PAGE_END, pageHead } from './page.js';
 
 /**
@@ -76,10 +84,10 @@ function fileEntry(file: AuditFile): string {
   return `<details class="file"><summary>${head}</summary>${notes}${pre}</details>\n`;
 }
 
-function timelineEntry({ timeline, eventsCut }: AuditTurn): string {
-  const { complete, reason, watcher, events } = timeline;
-  const whole = complete ? 'complete' : `not complete: ${reason}`;
-  const title = `Timeline (${watcher}), ${whole}: ${events.length + eventsCut} events`;
+function timelineEntry(turn: AuditTurn): string {
+  const { eventsCut } = turn;
+  const { events } = turn.timeline;
+  const title = timelineTitle(turn);
   if (events.length === 0) return `<p class="soft">${html(title)}</p>\n`;
   const rows = events.map(({ at, kind, path }) => {
     const name = path === '' ? '.' : printableText(path);

@@ -8,7 +8,15 @@ import {
 } from '../../index.js';
 import { changeNote, countsText, foreignLine, localTime, MARKS, timeOfDay } from '../text.js';
 import { fenceFor, markdownCode, markdownText, visibleLine } from './escape.js';
-import { fileName, headLines, leftText, linesText, sumLines, workspaceName } from './facts.js';
+import {
+  fileName,
+  headLines,
+  leftText,
+  linesText,
+  sumLines,
+  timelineTitle,
+  workspaceName,
+} from './facts.js';
 
 /** More paths of a turn, or events, are not worth a line each in a pull request. */
 const MOST_ROWS = 200;
@@ -62,10 +70,10 @@ function diffEntry(file: AuditFile): string {
   return `\n<details><summary>${name}</summary>\n\n${fence}diff\n${lines.join('\n')}\n${fence}\n${said}\n</details>\n`;
 }
 
-function timelineEntry({ timeline, eventsCut }: AuditTurn): string {
-  const { complete, reason, watcher, events } = timeline;
-  const whole = complete ? 'complete' : `not complete: ${reason}`;
-  const title = `Timeline (${watcher}), ${whole}: ${events.length + eventsCut} events`;
+function timelineEntry(turn: AuditTurn): string {
+  const { eventsCut } = turn;
+  const { events } = turn.timeline;
+  const title = timelineTitle(turn);
   if (events.length === 0) return `\n${markdownText(title)}\n`;
   const rows = events
     .slice(0, MOST_EVENTS)
