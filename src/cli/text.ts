@@ -17,7 +17,7 @@ import { octal } from './json.js';
 import { type Tone, tint } from './style.js';
 
 /** The letter and the colour of each kind of change. */
-const MARKS = {
+export const MARKS = {
   created: ['A', 'created'],
   modified: ['M', 'modified'],
   deleted: ['D', 'deleted'],
@@ -186,7 +186,8 @@ function statusText({ status, partial }: TurnSummary): string {
   return tint(status === 'closed' && !partial ? 'faint' : 'strange', text);
 }
 
-function stepLine({ id, open, end }: WorkStep): string {
+/** One step of a turn on a line: what ran, where, how long, how it ended. */
+export function stepLine({ id, open, end }: WorkStep): string {
   const what = open.command.length === 0 ? open.kind : printableText(open.command.join(' '));
   const where = open.cwd === '.' ? '' : `  in ${printableText(open.cwd)}`;
   if (end.kind === 'open') return `step ${id}  ${what}${where}  still open`;
@@ -205,12 +206,14 @@ function stepNotes({ end }: WorkStep): string[] {
   return [...moving, ...breaches].map((note) => `    ${tint('strange', note)}`);
 }
 
-function isDirectoryChange({ before, after }: Change): boolean {
+/** Reports whether it is a directory that came, changed or went. */
+export function isDirectoryChange({ before, after }: Change): boolean {
   const image = after.kind === 'absent' ? before : after;
   return image.kind === 'content' && image.type === 'directory';
 }
 
-function changeNote({ before, after }: Change): string {
+/** Says what is worth saying about a change: sizes, modes, targets; `''` where nothing is. */
+export function changeNote({ before, after }: Change): string {
   if (before.kind === 'skipped') return `not captured: ${printableText(before.reason)}`;
   if (after.kind === 'skipped') return `now not captured: ${printableText(after.reason)}`;
   if (before.kind === 'content' && after.kind === 'content') {

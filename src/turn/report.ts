@@ -116,7 +116,7 @@ export function turnTimeline(workspace: Workspace, id: string): Timeline {
 }
 
 /** Gives a turn's checkpoint: the squash of its steps, without what came out as it was. */
-function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
+export function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
   return visible(squash(turn.steps.map((step) => intervalOf(workspace, step))));
 }
 
@@ -146,7 +146,8 @@ function leftOutOf(turn: Turn): TurnReport['leftOut'] {
   return [...found].map(([path, reason]) => ({ path, reason }));
 }
 
-function summarize(history: History, turn: Turn, files: readonly Change[]): TurnSummary {
+/** Gives a turn as a list has it, from what it changed. */
+export function summarize(history: History, turn: Turn, files: readonly Change[]): TurnSummary {
   const [first] = turn.steps;
   return {
     turn: turn.id,

@@ -3,6 +3,8 @@ import { printable } from '../core/printable.js';
 import { PreimageError } from '../core/problem.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import { KEEP_ALL, type Retention } from '../core/retention.js';
+import { type Audit, type AuditRequest, auditTurns } from './audit.js';
+import { type Blame, blameFile } from './blame.js';
 import { type Exported, exportTurn } from './export.js';
 import { toRelPath, type WhichWorkspace } from './locate.js';
 import type { RewindOptions } from './prepare-rewind.js';
@@ -17,7 +19,9 @@ import {
   turnTimeline,
 } from './report.js';
 import { type RewindResult, redo, rewind } from './rewind.js';
+import { type SearchHit, searchTurns } from './search.js';
 import { resolveRetention } from './settings.js';
+import { type Stats, statsSince } from './stats.js';
 import { openKnownWorkspace, type Workspace } from './workspace.js';
 
 /** What to rewind; everything may be left out. */
@@ -55,6 +59,14 @@ export interface Store {
   timeline(turn: string): Timeline;
   /** Lists the turns that touched a path or something below it, newest first. */
   log(path: string): ReturnType<typeof turnsTouching>;
+  /** Looks for a text in labels, commands and changed paths; turns newest first. */
+  search(text: string): SearchHit[];
+  /** Tells who wrote each line of a file as it stands; throws `nothing-to-do` where nothing stands. */
+  blame(path: string): Blame;
+  /** Sums up the turns at work since a moment, in milliseconds since the epoch; 0 for all. */
+  stats(since: number): Stats;
+  /** Collects what a report of some turns needs; throws `no-such-turn`, `nothing-to-do`. */
+  audit(request?: AuditRequest): Audit;
   /** Gives one image of a turn; throws `no-such-turn` where the turn did not touch the path. */
   image(turn: string, path: string, side: 'pre' | 'post'): Image;
   /** Reads the bytes of a file image, checked against their hash. */
@@ -112,6 +124,22 @@ class WorkspaceStore implements Store {
 
   log(path: string): ReturnType<typeof turnsTouching> {
     return turnsTouching(this.#workspace, this.resolve(path));
+  }
+
+  search(text: string): SearchHit[] {
+    return searchTurns(this.#workspace, text);
+  }
+
+  blame(path: string): Blame {
+    return blameFile(this.#workspace, this.resolve(path));
+  }
+
+  stats(since: number): Stats {
+    return statsSince(this.#workspace, since);
+  }
+
+  audit(request: AuditRequest = {}): Audit {
+    return auditTurns(this.#workspace, request);
   }
 
   image(turn: string, path: string, side: 'pre' | 'post'): Image {
