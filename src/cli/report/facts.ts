@@ -7,7 +7,7 @@ import {
   printableText,
 } from '../../index.js';
 import { gitLines } from '../git-text.js';
-import { isDirectoryChange, stepLine } from '../text.js';
+import { isDirectoryChange, stepLine, stepNotes } from '../text.js';
 
 /** Lines added and removed, as far as they were counted. */
 export type LineSum = {
@@ -66,7 +66,7 @@ export function leftText({ left, cut }: AuditDiff): string {
 export function headLines({ report, gitFiles }: AuditTurn): string[] {
   const { steps, overlaps, leftOut, git } = report;
   return [
-    ...steps.map(stepLine),
+    ...steps.flatMap((step) => [stepLine(step), ...stepNotes(step)]),
     ...(overlaps.length === 0 ? [] : [`at the same time: ${overlaps.join(', ')}`]),
     ...leftOut.map(
       ({ path, reason }) => `not looked into: ${printable(path)}/  ${printableText(reason)}`,
