@@ -32,7 +32,14 @@ export type { Outcome, OutcomeKind } from './core/outcome.js';
 export { DIFF_LIMITS, type DiffLimits } from './core/patch/text-diff.js';
 export { printable, printableText } from './core/printable.js';
 export { errnoWords, PreimageError, type ProblemCode } from './core/problem.js';
-export { type ByteString, fromText, type RelPath, toText } from './core/relpath.js';
+export {
+  type ByteString,
+  fromText,
+  nameOf,
+  parentOf,
+  type RelPath,
+  toText,
+} from './core/relpath.js';
 export { DEFAULT_RETENTION, type Retention } from './core/retention.js';
 export { DEFAULT_MAX_FILE, type Rules } from './core/rules.js';
 export type { Breach, RunRules } from './core/run-rules.js';
@@ -53,8 +60,10 @@ export type { ClosedStep } from './turn/close-step.js';
 export { type Check, doctor } from './turn/doctor.js';
 export type { Finding } from './turn/findings.js';
 export { closeTurn, type HookOptions, openHook } from './turn/hooks.js';
+export type { LineCounts } from './turn/line-counts.js';
 export type { WhichWorkspace } from './turn/locate.js';
 export type { OpenedStep } from './turn/open-step.js';
+export type { PassingPath } from './turn/passing.js';
 export { makePatch, type Patch, type PatchOptions, type ReadImage } from './turn/patch.js';
 export type { PruneResult } from './turn/prune.js';
 export type {

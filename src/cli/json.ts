@@ -96,7 +96,7 @@ export function foreignJson(foreign: readonly ForeignEdit[]): { foreign?: object
 }
 
 /** What came and went. */
-export function timelineJson({ complete, reason, watcher, events }: Timeline): object {
+export function timelineJson({ complete, reason, watcher, events, passing }: Timeline): object {
   return {
     complete,
     ...(complete ? {} : { reason }),
@@ -106,6 +106,7 @@ export function timelineJson({ complete, reason, watcher, events }: Timeline): o
       path: path === '' ? '.' : path,
       event: kind,
     })),
+    passing,
   };
 }
 

@@ -5,6 +5,7 @@ import {
   changeKind,
   formatSize,
   type Image,
+  looksSecret,
   printable,
   printableText,
   type RewindResult,
@@ -27,12 +28,22 @@ export const MARKS = {
 } as const satisfies Record<ReturnType<typeof changeKind>, readonly [string, Tone]>;
 
 /** One changed path on a line: letter, name, what is worth saying about it. */
-export function changeLine(change: Change): string {
+export function changeLine(change: Change, how: Partial<ChangeStyle> = {}): string {
   const [letter, tone] = MARKS[changeKind(change)];
-  const note = changeNote(change);
-  const name = printable(change.path) + (isDirectoryChange(change) ? '/' : '');
-  return `${tint(tone, letter)} ${name}${note === '' ? '' : `  ${tint('faint', note)}`}`;
+  const shown = how.name ?? printable(change.path);
+  const name = shown + (isDirectoryChange(change) ? '/' : '');
+  const notes = [how.lines ?? '', tint('faint', changeNote(change))].filter((note) => note !== '');
+  if (looksSecret(change.path)) notes.push(tint('strange', 'looks like a secret'));
+  return [`${tint(tone, letter)} ${name}`, ...notes].join('  ');
 }
+
+/** How a changed path is shown. */
+type ChangeStyle = {
+  /** In the place of its whole path. */
+  readonly name: string;
+  /** Lines added and removed, in words. */
+  readonly lines: string;
+};
 
 /** Says where somebody else changed a path between the steps of a turn. */
 export function foreignLine({ path, foreign }: SquashedChange): string[] {
@@ -66,7 +77,9 @@ export function turnHead(report: TurnReport): string[] {
       ...(report.label === '' ? [] : [printableText(report.label)]),
     ].join('  '),
   ];
-  for (const step of report.steps) lines.push(`  ${stepLine(step)}`, ...stepNotes(step));
+  for (const step of report.steps) {
+    lines.push(`  ${stepLine(step)}`, ...stepNotes(step).map((note) => `    ${note}`));
+  }
   if (report.overlaps.length > 0) {
     lines.push(`  at the same time: ${report.overlaps.join(', ')}`);
   }
@@ -203,7 +216,7 @@ export function stepNotes({ end }: WorkStep): string[] {
   const { unsettled, broken } = end.record;
   const moving = unsettled.map((path) => `still written to when it closed: ${printable(path)}`);
   const breaches = broken.map(({ path, rule }) => `rule broken: ${printable(path)}: ${rule}`);
-  return [...moving, ...breaches].map((note) => `    ${tint('strange', note)}`);
+  return [...moving, ...breaches].map((note) => tint('strange', note));
 }
 
 /** Reports whether it is a directory that came, changed or went. */

@@ -16,6 +16,7 @@ import type { WatchEvent } from '../watch/watcher.js';
 
 import { findTurn } from './choose-turn.js';
 import { notesOf } from './git-notes.js';
+import { findPassing, type PassingPath } from './passing.js';
 import { storedBytes } from './stored-bytes.js';
 import { decodeEvents } from './timeline-events.js';
 import { intervalOf, type Workspace } from './workspace.js';
@@ -58,6 +59,8 @@ export type Timeline = {
   readonly reason: string;
   readonly watcher: string;
   readonly events: readonly WatchEvent[];
+  /** Paths that came out as they were. */
+  readonly passing: readonly PassingPath[];
 };
 
 /** Lists turns, newest first. */
@@ -112,6 +115,7 @@ export function turnTimeline(workspace: Workspace, id: string): Timeline {
     reason: open ? 'a step is still open' : (incomplete?.reason ?? ''),
     watcher: parts.at(-1)?.watcher ?? 'none',
     events,
+    passing: findPassing(events, turnChanges(workspace, turn)),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Change } from '../core/change.js';
 import type { Image } from '../core/image.js';
 import { printable } from '../core/printable.js';
 import { PreimageError } from '../core/problem.js';
@@ -6,6 +7,7 @@ import { KEEP_ALL, type Retention } from '../core/retention.js';
 import { type Audit, type AuditRequest, auditTurns } from './audit.js';
 import { type Blame, blameFile } from './blame.js';
 import { type Exported, exportTurn } from './export.js';
+import { countLines, type LineCounts } from './line-counts.js';
 import { toRelPath, type WhichWorkspace } from './locate.js';
 import type { RewindOptions } from './prepare-rewind.js';
 import { type PruneResult, planPrune, prune } from './prune.js';
@@ -72,6 +74,8 @@ export interface Store {
   writeReport(out: string, pieces: Iterable<string>, options?: WriteReportOptions): void;
   /** Gives one image of a turn; throws `no-such-turn` where the turn did not touch the path. */
   image(turn: string, path: string, side: 'pre' | 'post'): Image;
+  /** Counts the lines that a change added and removed. */
+  countLines(change: Change): LineCounts;
   /** Reads the bytes of a file image, checked against their hash. */
   read(image: Extract<Image, { type: 'file' }>): Buffer;
   /** Says what a rewind would do, by the same code, and changes nothing. */
@@ -127,6 +131,10 @@ class WorkspaceStore implements Store {
 
   log(path: string): ReturnType<typeof turnsTouching> {
     return turnsTouching(this.#workspace, this.resolve(path));
+  }
+
+  countLines(change: Change): LineCounts {
+    return countLines(change, (image) => this.read(image));
   }
 
   search(text: string): SearchHit[] {
