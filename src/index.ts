@@ -61,6 +61,7 @@ export { type Check, doctor } from './turn/doctor.js';
 export type { Finding } from './turn/findings.js';
 export { closeTurn, type HookOptions, openHook } from './turn/hooks.js';
 export type { LineCounts } from './turn/line-counts.js';
+export { type LiveChange, type LiveOptions, watchLive } from './turn/live.js';
 export type { WhichWorkspace } from './turn/locate.js';
 export type { OpenedStep } from './turn/open-step.js';
 export type { PassingPath } from './turn/passing.js';
@@ -82,10 +83,5 @@ export type { Stats } from './turn/stats.js';
 export { type Status, workspaceStatus } from './turn/status.js';
 export { openStore, type RewindRequest, type Store } from './turn/store.js';
 export { type VerifyOptions, type VerifyReport, verifyStore } from './turn/verify.js';
-export {
-  type WatchCommandOptions,
-  type Watched,
-  watchCommand,
-  watchUntilSignal,
-} from './turn/watch-command.js';
+export { type WatchCommandOptions, type Watched, watchCommand } from './turn/watch-command.js';
 export type { WriteReportOptions } from './turn/write-report.js';
