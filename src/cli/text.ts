@@ -74,11 +74,14 @@ export function turnHead(report: TurnReport): string[] {
       tint('strong', `turn ${report.turn}`),
       statusText(report),
       localTime(report.at),
-      ...(report.label === '' ? [] : [printableText(report.label)]),
+      ...(report.label === '' ? [] : [cut(printableText(report.label), labelWidth(report))]),
     ].join('  '),
   ];
   for (const step of report.steps) {
-    lines.push(`  ${stepLine(step)}`, ...stepNotes(step).map((note) => `    ${note}`));
+    lines.push(
+      `  ${stepLine(step, terminalWidth() - 2)}`,
+      ...stepNotes(step).map((note) => `    ${note}`),
+    );
   }
   if (report.overlaps.length > 0) {
     lines.push(`  at the same time: ${report.overlaps.join(', ')}`);
@@ -89,6 +92,15 @@ export function turnHead(report: TurnReport): string[] {
   return lines;
 }
 
+/** What is left of a line for a label behind id, state and moment. */
+function labelWidth({ turn, status, partial }: TurnSummary): number {
+  const state = status.length + (partial ? ', partial'.length : 0);
+  const before = `turn ${turn}`.length + state + MOMENT_WIDTH + 3 * 2;
+  return Math.max(LEAST_SHOWN, terminalWidth() - before);
+}
+
+const MOMENT_WIDTH = '2026-11-30 10:00:00'.length;
+
 /** One line of the list of turns. */
 export function summaryLine(summary: TurnSummary, idWidth: number): string {
   const what = printableText(summary.label || summary.command.join(' '));
@@ -97,7 +109,7 @@ export function summaryLine(summary: TurnSummary, idWidth: number): string {
   const head = `${summary.turn.padEnd(idWidth)}  ${localTime(summary.at)}  `;
   const facts = `${countsText(summary.counts)}`;
   const plain = head.length + facts.length + (state === '' ? 0 : summary.status.length + 2);
-  const room = (process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY) - plain;
+  const room = terminalWidth() - plain;
   const about = cut(what, room - (partial === '' ? 2 : 11));
   return [
     tint('strong', summary.turn.padEnd(idWidth)),
@@ -199,15 +211,29 @@ function statusText({ status, partial }: TurnSummary): string {
   return tint(status === 'closed' && !partial ? 'faint' : 'strange', text);
 }
 
-/** One step of a turn on a line: what ran, where, how long, how it ended. */
-export function stepLine({ id, open, end }: WorkStep): string {
-  const what = open.command.length === 0 ? open.kind : printableText(open.command.join(' '));
+/** One step of a turn on a line of a width: what ran, where, how long, how it ended. */
+export function stepLine({ id, open, end }: WorkStep, width = Number.POSITIVE_INFINITY): string {
+  const head = `step ${id}  `;
   const where = open.cwd === '.' ? '' : `  in ${printableText(open.cwd)}`;
-  if (end.kind === 'open') return `step ${id}  ${what}${where}  still open`;
-  const seconds = (Date.parse(end.record.at) - Date.parse(open.at)) / 1000;
-  const code = end.record.exitCode === null ? '' : `  exit ${end.record.exitCode}`;
-  const how = end.record.recovered ? '  recovered after a crash' : '';
-  return `step ${id}  ${what}${where}  ${seconds.toFixed(1)} s${code}${how}`;
+  const tail = `${where}  ${end.kind === 'open' ? 'still open' : endText(open.at, end.record)}`;
+  const what = open.command.length === 0 ? open.kind : printableText(open.command.join(' '));
+  return `${head}${cut(what, Math.max(LEAST_SHOWN, width - head.length - tail.length))}${tail}`;
+}
+
+function endText(openedAt: string, { at, exitCode, recovered }: Closing): string {
+  const seconds = (Date.parse(at) - Date.parse(openedAt)) / 1000;
+  const code = exitCode === null ? '' : `  exit ${exitCode}`;
+  return `${seconds.toFixed(1)} s${code}${recovered ? '  recovered after a crash' : ''}`;
+}
+
+type Closing = Extract<WorkStep['end'], { kind: 'closed' }>['record'];
+
+/** So much of a command is shown however narrow the terminal is. */
+const LEAST_SHOWN = 20;
+
+/** Columns of the terminal that is written to; without end in a pipe. */
+function terminalWidth(): number {
+  return process.stdout.isTTY === true ? process.stdout.columns : Number.POSITIVE_INFINITY;
 }
 
 /** What a step left moving, and what it changed against its rules. */

@@ -69,7 +69,7 @@ function linesOf(
     ...(asTree ? treeLines : flatLines)(files, counter.count),
     ...report.files.flatMap(foreignLine),
     ...passingLines(passing),
-    countsText(countChanges(report.files)),
+    countsText(countChanges(files)),
   ];
   if (counter.late > 0) {
     lines.push(`the lines of ${counter.late} files were not counted, to save time; see: --stat`);
