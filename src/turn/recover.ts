@@ -1,5 +1,6 @@
-import { openSteps, type Step } from '../core/history.js';
+import { openSteps, type RewindStep, type Step } from '../core/history.js';
 import type { Outcome } from '../core/outcome.js';
+import { PreimageError } from '../core/problem.js';
 import { NO_RUN_RULES } from '../core/run-rules.js';
 import { isAlive } from '../files/process-identity.js';
 import { closeStep } from './close-step.js';
@@ -22,11 +23,12 @@ export type RecoveredStep = {
 /**
  * Closes the steps whose process died, and those of hooks that nobody closed in a day or whose turn is
  * opened anew (`reopening`): their pre-images are those of their stored manifest. A rewind that was
- * cut off is finished from its journal.
+ * cut off is finished from its journal; with `dryRun` it is named by an error, for that would change the
+ * workspace.
  */
 export async function recover(
   workspace: Workspace,
-  options: { readonly reopening?: string } = {},
+  options: { readonly reopening?: string; readonly dryRun?: boolean } = {},
 ): Promise<RecoveredStep[]> {
   const recovered: RecoveredStep[] = [];
   const orphans = orphanedControls(workspace.layout);
@@ -37,6 +39,7 @@ export async function recover(
     if (!givenUp && !isDead(step, options.reopening)) continue;
     let left: readonly Outcome[] = [];
     if (step.kind === 'rewind') {
+      if (options.dryRun === true) throw cutOff(step);
       left = finishRewind(workspace, step);
     } else {
       await closeStep(workspace, step, {
@@ -49,6 +52,13 @@ export async function recover(
     recovered.push({ step: step.id, turn: step.open.turn, left });
   }
   return recovered;
+}
+
+function cutOff({ open }: RewindStep): PreimageError {
+  const what = `A ${open.kind} of turn ${open.turn} was cut off and has to be finished first.`;
+  return new PreimageError('busy', what, {
+    hint: 'Every command that is no dry run finishes it, such as: preimage status',
+  });
 }
 
 /** Removes what was left of steps that never opened, or whose closer died: their hosts end by that. */

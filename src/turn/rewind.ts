@@ -88,7 +88,7 @@ async function rewindChosen(
   options: RewindOptions,
   choose: (history: History) => Turn,
 ): Promise<RewindResult> {
-  await recover(workspace);
+  await recover(workspace, { dryRun: options.dryRun });
   const state = workspace.readLog();
   refuseWhileOpen(state.history);
   const target = choose(state.history);
@@ -115,7 +115,7 @@ async function rewindChosen(
 }
 
 async function redoLast(workspace: Workspace, options: RewindOptions): Promise<RewindResult> {
-  await recover(workspace);
+  await recover(workspace, { dryRun: options.dryRun });
   const state = workspace.readLog();
   refuseWhileOpen(state.history);
   const last = state.history.redoable.at(-1);

@@ -24,6 +24,18 @@ test('two processes that find the same cut-off rewind finish it once', async () 
   expect(log.match(/"type":"rewound"/g)).toHaveLength(1);
 });
 
+test('a dry run changes nothing on disk, a rewind that was cut off included', async () => {
+  const world = await withTurnThree(await makeWorld());
+  await cutOff(world, ['rewind', 'three'], RENAMED);
+  const half = look(world);
+  const run = await strike(world, ['rewind', '--dry-run']);
+  expect(run).toMatchObject({ code: 5, stdout: '' });
+  expect(run.stderr).toMatch(/rewind of turn three was cut off.*preimage status/s);
+  expect(look(world)).toEqual(half);
+  expect(await strike(world, ['status'])).toMatchObject({ code: 0, stderr: '' });
+  expect(look(world)).toEqual(world.states[2]);
+});
+
 test('what somebody changed after the crash is left alone, named, and still to be rewound', async () => {
   const world = await withTurnThree(await makeWorld());
   await cutOff(world, ['rewind', 'three'], RENAMED);
