@@ -128,11 +128,16 @@ async function redoLast(workspace: Workspace, options: RewindOptions): Promise<R
   const tries = state.history.steps.filter(
     ({ kind, open }) => kind === 'rewind' && open.kind === 'redo' && open.undoes.includes(last.id),
   );
+  const taken = workspace.changes(last);
+  const paths = new Set(taken.map(({ path }) => path));
+  // A directory that a try had to make for them is nothing that the rewind did.
+  const ofTries = tries.map((step) => {
+    const changes = workspace.changes(step).filter(({ path }) => paths.has(path));
+    return squashOf(changes, nameOfStep(step));
+  });
   return carryOut(workspace, state, {
     squashed: inPathOrder(
-      [last, ...tries]
-        .map((step) => squashOf(workspace.changes(step), nameOfStep(step)))
-        .reduce(compose, EMPTY_SQUASH),
+      [squashOf(taken, nameOfStep(last)), ...ofTries].reduce(compose, EMPTY_SQUASH),
     ),
     since: stepsSince(state.history, last.opened),
     contested: new Map(),

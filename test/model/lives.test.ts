@@ -144,6 +144,20 @@ const LIVES: Record<string, readonly Command[]> = {
     redo,
     rewind('newest'),
   ],
+  'a directory that an unfinished redo had to make is not taken away by the next one': [
+    byHand(mkdir(a), { op: 'swap', at: { in: 0, name: 'a-' }, kind: 'directory' }),
+    turn(
+      { op: 'swap', at: { in: 3, name: 'a' }, kind: 'file' },
+      { op: 'replace', at: a, data: '' },
+      write({ nth: 0 }, ''),
+    ),
+    rewind(0, { force: true }),
+    turn({ op: 'clear' }, mkdir({ nth: 0 })),
+    byHand(write({ in: 3, name: 'a' }, '')),
+    { do: 'redo', force: true, atOnce: true },
+    turn({ op: 'remove', at: a }),
+    { do: 'redo', force: true, atOnce: false },
+  ],
   'some paths of an early turn, then a later turn whole': [
     byHand(write(a, 'one')),
     turn(write(a, 'two')),
