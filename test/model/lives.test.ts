@@ -145,7 +145,17 @@ const LIVES: Record<string, readonly Command[]> = {
     rewind('newest'),
   ],
   'a directory that an unfinished redo had to make is not taken away by the next one': [
-    byHand(mkdir(a), { op: 'swap', at: { in: 0, name: 'a-' }, kind: 'directory' }),
+    byHand(
+      { op: 'symlink', at: { nth: 0 }, target: 'a' },
+      mkdir(a),
+      { op: 'symlink', at: a, target: 'a' },
+      write({ nth: 0 }, ''),
+      { op: 'link', from: a, to: { nth: 0 } },
+      write({ nth: 0 }, ''),
+      mkdir(a),
+      mkdir(a),
+    ),
+    byHand({ op: 'swap', at: { in: 0, name: 'a-' }, kind: 'directory' }),
     turn(
       { op: 'swap', at: { in: 3, name: 'a' }, kind: 'file' },
       { op: 'replace', at: a, data: '' },
