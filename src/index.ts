@@ -4,10 +4,12 @@
  *
  * @packageDocumentation
  */
+export { type Attribute, type Attributes, listAttributes } from './core/attributes.js';
 export {
   type Change,
   type ChangeCounts,
   type ChangeKind,
+  changedAttributes,
   changeKind,
   countChanges,
 } from './core/change.js';

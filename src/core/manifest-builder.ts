@@ -8,7 +8,7 @@ import {
   Manifest,
   type ManifestMeta,
 } from './manifest.js';
-import type { ByteString } from './relpath.js';
+import { type ByteString, joinPath, type RelPath, ROOT } from './relpath.js';
 
 /** A stat key: signed 64-bit fields as `lstat` gives them with bigint, times in nanoseconds. */
 export type StatKey = {
@@ -146,6 +146,17 @@ export class ManifestBuilder {
     return true;
   }
 
+  /** Reports whether an entry is still the inode that it was, untouched: what else moves moves ctime. */
+  hasKey(index: number, { dev, ino, ctimeNs }: StatKey): boolean {
+    const row = index * KEY_FIELDS;
+    const keys = this.#keys;
+    return (
+      keys[row + KEY.ctime] === ctimeNs &&
+      keys[row + KEY.ino] === ino &&
+      keys[row + KEY.dev] === dev
+    );
+  }
+
   setHash(index: number, sha256: Sha256): void {
     this.#hashes.write(sha256, index * HASH_BYTES, HASH_BYTES, 'hex');
   }
@@ -176,6 +187,19 @@ export class ManifestBuilder {
 
   setText(index: number, text: ByteString): void {
     this.#textOf[index] = this.#text(text);
+  }
+
+  has(index: number, flag: number): boolean {
+    return ((this.#flags[index] ?? 0) & flag) !== 0;
+  }
+
+  /** Rebuilds the path of an entry from its parents. */
+  path(index: number): RelPath {
+    if (index === 0) return ROOT;
+    const start = this.#nameStarts[index] ?? 0;
+    const end = start + (this.#nameLengths[index] ?? 0);
+    const name = this.#names.toString('latin1', start, end);
+    return joinPath(this.path(this.#parents[index] ?? 0), name);
   }
 
   /** Ends the building; the builder must not be used after. */

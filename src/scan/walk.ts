@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { ENTRY, FLAG, KEY, type Manifest } from '../core/manifest.js';
 import { ManifestBuilder } from '../core/manifest-builder.js';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
-import { type ByteString, joinPath, ROOT } from '../core/relpath.js';
+import { type ByteString, joinPath, type RelPath, ROOT } from '../core/relpath.js';
 import { type NativePath, toNative } from '../files/native-path.js';
 import { entryType, lstat, type Stat, specialName } from '../files/stat.js';
 import type { Tree } from '../files/tree.js';
@@ -15,6 +15,7 @@ import { type LookAhead, lookAhead } from './look-ahead.js';
 import { type Place, Places } from './places.js';
 import type { ScanRequest, ScanResult } from './request.js';
 import { Rows } from './rows.js';
+import { ScanAttributes } from './scan-attributes.js';
 
 type MetEntry = {
   readonly name: ByteString;
@@ -39,6 +40,7 @@ export class Walk {
   readonly #takenAt = Date.now();
   readonly #rows: Rows;
   readonly #ahead: LookAhead;
+  readonly #attributes: ScanAttributes;
 
   constructor(request: ScanRequest, tree: Tree, devices: Devices) {
     this.#request = request;
@@ -50,6 +52,8 @@ export class Walk {
     this.#rows = new Rows(this.#builder, request.baseline);
     this.#ahead = lookAhead(request.root, request.baseline);
     this.#hasher = new FileHasher(request, this.#builder);
+    const using = { builder: this.#builder, places: this.#places, tree };
+    this.#attributes = new ScanAttributes(request, using);
   }
 
   run(): ScanResult {
@@ -73,14 +77,17 @@ export class Walk {
 
   #result(): ScanResult {
     const { warnings, hashedFiles, hashedBytes, files, bytes, changed } = this.#hasher;
-    const counts = { warnings, hashedFiles, hashedBytes };
+    const { recorded: attributes } = this.#attributes;
+    const asked = this.#attributes.read();
+    const counts = { warnings, hashedFiles, hashedBytes, learned: asked.learned };
     const baseline = this.#baseline;
-    if (baseline !== 'none' && this.#rows.identical && !changed) {
+    if (baseline !== 'none' && this.#rows.identical && !changed && !asked.changed) {
       if (this.#builder.count === baseline.count) return { manifest: baseline, ...counts };
     }
     const { packs, round } = this.#request;
     const takenAt = this.#takenAt;
-    const manifest = this.#builder.finish({ takenAt, files, bytes, packs: packs(), round });
+    const meta = { takenAt, files, bytes, packs: packs(), round, attributes };
+    const manifest = this.#builder.finish(meta);
     return { manifest, ...counts };
   }
 
@@ -145,17 +152,18 @@ export class Walk {
     }
     this.#builder.setChildren(met.index, start.count, this.#builder.count - start.count);
     for (const { name, native, index, previous: before, stat, sameKey } of files) {
-      this.#hasher.hash({
-        index,
-        previous: before,
-        sameKey,
-        stat,
-        device: this.#deviceOf(stat, met),
-        path: native,
-        relative: () => joinPath(met.path, name),
-      });
+      const device = this.#deviceOf(stat, met);
+      const relative = (): RelPath => joinPath(met.path, name);
+      const file = { index, previous: before, device };
+      if (stat.isFIFO()) {
+        this.#attributes.meetPipe(file, stat);
+        continue;
+      }
+      this.#hasher.hash({ ...file, sameKey, stat, path: native, relative });
+      this.#attributes.meet(file);
     }
     if (listing.kind !== 'known' || news !== this.#rows.news) this.#checkStill(met);
+    this.#attributes.meet(met);
     this.#hasher.tellProgress();
     for (const directory of directories) this.#directory(directory);
     return 'done';
@@ -173,6 +181,7 @@ export class Walk {
   ): boolean {
     const baseline = this.#baseline;
     if (baseline === 'none' || baseline.key(previous, KEY.dev) !== met.stat.dev) return false;
+    if (!this.#attributes.mayTake(previous)) return false;
     if (baseline.type(previous) === ENTRY.directory) {
       if (baseline.has(previous, FLAG.skipped | FLAG.unlisted)) return false;
       const stat = {
@@ -237,10 +246,9 @@ export class Walk {
         return;
       }
     }
-    if (entry.stat.isFile()) files.push(entry);
+    if (entry.stat.isFile() || entry.stat.isFIFO()) files.push(entry);
     else if (entry.stat.isSymbolicLink()) this.#link(entry);
-    else if (!entry.stat.isFIFO())
-      this.#rows.skip(entry, 'unreadable', `${specialName(entry.stat)} is not captured`);
+    else this.#rows.skip(entry, 'unreadable', `${specialName(entry.stat)} is not captured`);
   }
 
   #link(entry: MetEntry): void {

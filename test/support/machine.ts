@@ -129,3 +129,22 @@ export const NPM_OPTIONS: readonly string[] = [
   '--no-fund',
   '--prefer-offline',
 ];
+
+/** Extended attributes of users, on the disk of temporary files, and the programs for them. */
+export const ATTRIBUTES: Need = {
+  name: 'getfattr and setfattr',
+  isHere: () => onScratch('setfattr', '-n', 'user.try', '-v', '1') && command('getfattr').isHere(),
+};
+
+/** POSIX ACLs, on the disk of temporary files, and the programs for them. */
+export const ACLS: Need = {
+  name: 'getfacl and setfacl',
+  isHere: () => onScratch('setfacl', '-m', 'u:12345:r') && command('getfacl').isHere(),
+};
+
+function onScratch(name: string, ...args: readonly string[]): boolean {
+  const at = mkdtempSync(path.join(os.tmpdir(), 'preimage-try-'));
+  const done = spawnSync(name, [...args, at]).status === 0;
+  rmSync(at, { recursive: true, force: true });
+  return done;
+}
