@@ -29,7 +29,7 @@ export type {
   Skipped,
   SymlinkImage,
 } from './core/image.js';
-export type { Outcome, OutcomeKind } from './core/plan.js';
+export type { Outcome, OutcomeKind } from './core/outcome.js';
 export { printable, printableText } from './core/printable.js';
 export { errnoWords, PreimageError, type ProblemCode } from './core/problem.js';
 export { type ByteString, fromText, type RelPath, toText } from './core/relpath.js';

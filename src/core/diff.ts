@@ -12,69 +12,108 @@ import { joinPath, type RelPath, ROOT } from './relpath.js';
 export function diffManifests(before: Manifest, after: Manifest): Change[] {
   const changes: Change[] = [];
   if (before === after) return changes;
-  compareEntries({ before, after, changes }, { path: ROOT, a: 0, b: 0 });
+  const sides = { before, after };
+  // A tree may be deeper than a call stack.
+  const open: Level[] = [];
+  compare(sides, { path: ROOT, a: 0, b: 0 }, { changes, open });
+  for (let level = open.at(-1); level !== undefined; level = open.at(-1)) {
+    const more =
+      level.kind === 'both'
+        ? stepBoth(sides, level, { changes, open })
+        : stepOne(sides, level, { changes, open });
+    if (!more) open.pop();
+  }
   return changes;
 }
 
-type Context = { readonly before: Manifest; readonly after: Manifest; readonly changes: Change[] };
-type Pair = { readonly path: RelPath; readonly a: number; readonly b: number };
+type Sides = { readonly before: Manifest; readonly after: Manifest };
 
-function compareEntries(context: Context, { path, a, b }: Pair): void {
-  const { before, after, changes } = context;
+/** Where what is found goes: the changes, and the directories that are gone through now. */
+type Found = { readonly changes: Change[]; readonly open: Level[] };
+
+type Range = { readonly start: number; readonly end: number };
+type Pair = { readonly path: RelPath; readonly a: number; readonly b: number };
+type Level = BothSides | OneSide;
+
+/** A directory's entries on both sides, sorted; a side that is no directory has none. */
+type BothSides = Pair & {
+  readonly kind: 'both';
+  readonly left: Range;
+  readonly right: Range;
+  i: number;
+  j: number;
+};
+
+/** Entries that only one side has; the other shows `other` for each of them. */
+type OneSide = {
+  readonly kind: 'before' | 'after';
+  readonly path: RelPath;
+  readonly entries: Range;
+  readonly other: Image;
+  i: number;
+};
+
+function compare({ before, after }: Sides, pair: Pair, { changes, open }: Found): void {
+  const { path, a, b } = pair;
   if (!isSameEntry(before, a, after, b)) {
     changes.push({ path, before: before.image(a), after: after.image(b) });
   }
-  compareChildren(context, { path, a, b });
+  const [left, right] = [before.children(a), after.children(b)];
+  if (left.start === left.end && right.start === right.end) return;
+  open.push({ kind: 'both', ...pair, left, right, i: left.start, j: right.start });
 }
 
-/** Merges the two sorted lists of names; a side that is no directory has an empty one. */
-function compareChildren(context: Context, { path, a, b }: Pair): void {
-  const { before, after } = context;
-  const left = before.children(a);
-  const right = after.children(b);
-  let i = left.start;
-  let j = right.start;
-  while (i < left.end || j < right.end) {
-    const leftName = i < left.end ? before.name(i) : undefined;
-    const rightName = j < right.end ? after.name(j) : undefined;
+/** Merges the next names of both sides; false at their end. */
+function stepBoth(sides: Sides, level: BothSides, found: Found): boolean {
+  const { before, after } = sides;
+  const { path, a, b, left, right } = level;
+  while (level.i < left.end || level.j < right.end) {
+    const leftName = level.i < left.end ? before.name(level.i) : undefined;
+    const rightName = level.j < right.end ? after.name(level.j) : undefined;
     if (leftName !== undefined && (rightName === undefined || leftName < rightName)) {
-      addAll(context, { side: 'before', path: joinPath(path, leftName), index: i++ }, () =>
-        after.absenceIn(b),
-      );
-    } else if (rightName !== undefined && (leftName === undefined || rightName < leftName)) {
-      addAll(context, { side: 'after', path: joinPath(path, rightName), index: j++ }, () =>
-        before.absenceIn(a),
-      );
-    } else if (leftName !== undefined) {
-      const pair = { a: i++, b: j++ };
-      // Most entries are files that did not change: no path is built for them.
-      const leaf =
-        before.type(pair.a) !== ENTRY.directory && after.type(pair.b) !== ENTRY.directory;
-      if (leaf && isSameEntry(before, pair.a, after, pair.b)) continue;
-      compareEntries(context, { path: joinPath(path, leftName), ...pair });
+      const entry = { kind: 'before', path: joinPath(path, leftName) } as const;
+      add(sides, { ...entry, index: level.i++, other: after.absenceIn(b) }, found);
+      return true;
     }
+    if (rightName !== undefined && (leftName === undefined || rightName < leftName)) {
+      const entry = { kind: 'after', path: joinPath(path, rightName) } as const;
+      add(sides, { ...entry, index: level.j++, other: before.absenceIn(a) }, found);
+      return true;
+    }
+    if (leftName === undefined) break;
+    const pair = { a: level.i++, b: level.j++ };
+    // Most entries are files that did not change: no path is built for them.
+    const leaf = before.type(pair.a) !== ENTRY.directory && after.type(pair.b) !== ENTRY.directory;
+    if (leaf && isSameEntry(before, pair.a, after, pair.b)) continue;
+    compare(sides, { path: joinPath(path, leftName), ...pair }, found);
+    return true;
   }
+  return false;
 }
 
-type OneSided = {
-  readonly side: 'before' | 'after';
-  readonly path: RelPath;
-  readonly index: number;
-};
+/** Adds the next entry that only one side has; false at their end. */
+function stepOne(sides: Sides, level: OneSide, found: Found): boolean {
+  const { kind, entries, other } = level;
+  if (level.i >= entries.end) return false;
+  const index = level.i++;
+  add(sides, { kind, path: joinPath(level.path, sides[kind].name(index)), index, other }, found);
+  return true;
+}
 
-/** Adds a tree that only one side has. */
-function addAll(context: Context, { side, path, index }: OneSided, other: () => Image): void {
-  const manifest = context[side];
-  const image = manifest.image(index);
-  context.changes.push(
-    side === 'before'
-      ? { path, before: image, after: other() }
-      : { path, before: other(), after: image },
+function add(
+  sides: Sides,
+  entry: Pick<OneSide, 'kind' | 'path' | 'other'> & { readonly index: number },
+  { changes, open }: Found,
+): void {
+  const { kind, path, index, other } = entry;
+  const image = sides[kind].image(index);
+  changes.push(
+    kind === 'before'
+      ? { path, before: image, after: other }
+      : { path, before: other, after: image },
   );
-  const { start, end } = manifest.children(index);
-  for (let i = start; i < end; i++) {
-    addAll(context, { side, path: joinPath(path, manifest.name(i)), index: i }, other);
-  }
+  const entries = sides[kind].children(index);
+  if (entries.start < entries.end) open.push({ kind, path, entries, other, i: entries.start });
 }
 
 /** Compares without making objects: most entries are the same. */

@@ -8,7 +8,7 @@ import {
   Manifest,
   type ManifestMeta,
 } from './manifest.js';
-import { type ByteString, joinPath, type RelPath, ROOT } from './relpath.js';
+import { type ByteString, type RelPath, ROOT, relPath } from './relpath.js';
 
 /** A stat key: signed 64-bit fields as `lstat` gives them with bigint, times in nanoseconds. */
 export type StatKey = {
@@ -195,11 +195,12 @@ export class ManifestBuilder {
 
   /** Rebuilds the path of an entry from its parents. */
   path(index: number): RelPath {
-    if (index === 0) return ROOT;
-    const start = this.#nameStarts[index] ?? 0;
-    const end = start + (this.#nameLengths[index] ?? 0);
-    const name = this.#names.toString('latin1', start, end);
-    return joinPath(this.path(this.#parents[index] ?? 0), name);
+    const names: ByteString[] = [];
+    for (let entry = index; entry !== 0; entry = this.#parents[entry] ?? 0) {
+      const start = this.#nameStarts[entry] ?? 0;
+      names.push(this.#names.toString('latin1', start, start + (this.#nameLengths[entry] ?? 0)));
+    }
+    return names.length === 0 ? ROOT : relPath(names.reverse().join('/'));
   }
 
   /** Ends the building; the builder must not be used after. */

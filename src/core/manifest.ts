@@ -1,6 +1,6 @@
 import type { Attributes } from './attributes.js';
 import { ABSENT, type Image, PERMISSIONS, type Sha256, type SkipCause } from './image.js';
-import { type ByteString, joinPath, type RelPath, ROOT } from './relpath.js';
+import { type ByteString, type RelPath, ROOT, relPath } from './relpath.js';
 
 /** Types of entries as they stand in a manifest's column; `none` only for a root that is gone. */
 export const ENTRY = { none: 0, file: 1, directory: 2, symlink: 3, other: 4, fifo: 5 } as const;
@@ -125,9 +125,11 @@ export class Manifest {
 
   /** Rebuilds the path of an entry from its parents. */
   path(index: number): RelPath {
-    return index === 0
-      ? ROOT
-      : joinPath(this.path(at(this.columns.parents, index)), this.name(index));
+    const names: ByteString[] = [];
+    for (let entry = index; entry !== 0; entry = at(this.columns.parents, entry)) {
+      names.push(this.name(entry));
+    }
+    return names.length === 0 ? ROOT : relPath(names.reverse().join('/'));
   }
 
   /** Gives where a directory's entries start and end (exclusive). */

@@ -120,8 +120,8 @@ function openingOf(
   const turn = seemingTurn === '' ? `lost-${step}` : seemingTurn;
   if (end.type === 'rewound') {
     const plan = { kind: 'inline' as const, changes: [] };
-    const unknown = { owner: null, turns: [], partial: false, whole: false, plan };
-    return { type: 'rewind', step, kind: 'redo', at, turn, undoes, ...unknown };
+    const lost = { owner: null, turns: [], partial: false, whole: false, times: 'now' as const };
+    return { type: 'rewind', step, kind: 'redo', at, turn, undoes, ...lost, plan };
   }
   return {
     type: 'open',

@@ -1,5 +1,5 @@
 import type { FileImage } from './image.js';
-import type { PlannedChange } from './plan.js';
+import type { PlannedChange } from './planned.js';
 import { isMetadataOnly } from './planned.js';
 import type { RelPath } from './relpath.js';
 

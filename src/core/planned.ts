@@ -1,5 +1,16 @@
-import { type Image, sameBytes, sameImage } from './image.js';
-import type { PlannedChange } from './plan.js';
+import { type Absent, type Content, type Image, sameBytes, sameImage } from './image.js';
+import type { RelPath } from './relpath.js';
+
+/** One path that a rewind will change, from what stands there to what stood. */
+export type PlannedChange = {
+  readonly path: RelPath;
+  readonly from: Image;
+  readonly to: Absent | Content;
+  /** Stat key as text, to be compared right before the write; `''` where nothing stands. */
+  readonly stamp: string;
+  /** How many names the file has; 1 for all else. */
+  readonly links: number;
+};
 
 /** Reports whether an image is a directory. */
 export function isDirectory(image: Image): boolean {

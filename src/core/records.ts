@@ -104,6 +104,8 @@ const RewindSchema = v.object({
   partial: v.boolean(),
   /** No conflict and no failure when it was planned: if not, the turns stay as they are in the list. */
   whole: v.optional(v.boolean(), true),
+  /** Which modification time files get that are put back. */
+  times: v.optional(v.picklist(['now', 'recorded']), 'now'),
   /** From what stood to what shall stand: the journal. */
   plan: ChangesRefSchema,
 });

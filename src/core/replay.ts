@@ -1,6 +1,6 @@
 import type { Change } from './change.js';
 import { type DirectoryImage, type FileImage, type Image, sameBytes, sameImage } from './image.js';
-import type { DiskState } from './plan.js';
+import type { DiskState } from './plan-request.js';
 
 /** What lets its owner list, change and pass through a directory. */
 export const OWNER_ALL = 0o700;

@@ -9,7 +9,7 @@ import {
   parseDump,
   unescapeBytes,
 } from '../core/attributes.js';
-import type { ByteString } from '../core/relpath.js';
+import { type ByteString, isAscii } from '../core/relpath.js';
 
 /** Whether extended attributes and ACLs can be read and set here, and why not. */
 export type AttributeSupport =
@@ -22,6 +22,9 @@ export type AttributeJob = {
   readonly from: Attributes;
   readonly to: Attributes;
 };
+
+/** So many paths are given as arguments, if Node can: without `xargs` it takes a millisecond less. */
+const FEW = 50;
 
 let support: AttributeSupport | undefined;
 
@@ -38,7 +41,8 @@ export function attributeSupport(): AttributeSupport {
 export function readAttributes(paths: readonly ByteString[]): (Attributes | undefined)[] {
   if (paths.length === 0 || attributeSupport().kind !== 'recorded')
     return paths.map(() => undefined);
-  const { output, troubles } = runOn(GETFATTR, paths);
+  const few = paths.length <= FEW && paths.every(isAscii);
+  const { output, troubles } = few ? start([...GETFATTR, ...paths]) : runOn(GETFATTR, paths);
   const dump = parseDump(output);
   if (dump.size === 0 && troubles === 'none') return paths.map(() => '');
   const failed = troubles === 'none' ? new Map<ByteString, string>() : reasonsOf(troubles, paths);
@@ -114,7 +118,11 @@ type Ran = { readonly output: ByteString; readonly troubles: ByteString | 'none'
  * bytes, and as many as they like. The words of the system are the C locale's.
  */
 function runOn(program: readonly string[], inputs: readonly ByteString[], ...how: string[]): Ran {
-  const { status, stdout, stderr, error } = spawnSync('xargs', ['-0', ...how, ...program], {
+  return start(['xargs', '-0', ...how, ...program], inputs);
+}
+
+function start([name = '', ...args]: readonly string[], inputs: readonly ByteString[] = []): Ran {
+  const { status, stdout, stderr, error } = spawnSync(name, args, {
     input: Buffer.from(inputs.map((each) => `${each}\0`).join(''), 'latin1'),
     env: { ...process.env, LC_ALL: 'C' },
     maxBuffer: MOST_OUTPUT,

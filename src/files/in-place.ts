@@ -8,6 +8,7 @@ import {
   type Fill,
   isExpected,
   type Placed,
+  type Times,
   writeContent,
 } from './place.js';
 
@@ -20,7 +21,7 @@ import {
 export function writeInPlace(
   path: NativePath,
   content: FileImage,
-  options: { readonly fill: Fill; readonly expected: Expected },
+  options: { readonly fill: Fill; readonly expected: Expected; readonly times: Times },
 ): Placed {
   const fd = fs.openSync(path, fs.constants.O_WRONLY | (fs.constants.O_NOFOLLOW ?? 0));
   try {

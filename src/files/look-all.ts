@@ -1,5 +1,5 @@
 import { attributesOf, type Image } from '../core/image.js';
-import type { DiskState } from '../core/plan.js';
+import type { DiskState } from '../core/plan-request.js';
 import type { RelPath } from '../core/relpath.js';
 import { attributesBelow } from './held-paths.js';
 import { lookAt } from './look.js';

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import type { ContentSink } from '../core/content-sink.js';
 import { ABSENT, type FileImage, type Image, type Sha256 } from '../core/image.js';
-import type { DiskState } from '../core/plan.js';
+import type { DiskState } from '../core/plan-request.js';
 import { errnoWords, isErrno } from '../core/problem.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import { readStable } from './stable-read.js';

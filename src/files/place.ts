@@ -28,6 +28,9 @@ export type Expected =
   /** `anyCtime`: another name of the same inode was replaced by us, which moves this one's ctime. */
   | { readonly kind: 'stamp'; readonly stamp: string; readonly anyCtime: boolean };
 
+/** Which modification time a file gets: that of the writing, or the one that was recorded. */
+export type Times = 'now' | 'recorded';
+
 /** Hands a content on piece by piece. */
 export type Fill = (write: (piece: Uint8Array) => void) => void;
 
@@ -38,7 +41,7 @@ export type Fill = (write: (piece: Uint8Array) => void) => void;
 export function stageFile(
   path: NativePath,
   content: FileImage,
-  options: { readonly fill: Fill; readonly sync: boolean },
+  options: { readonly fill: Fill; readonly sync: boolean; readonly times: Times },
 ): Placed {
   const fd = fs.openSync(path, CREATE_NEW, 0o600);
   try {
@@ -52,7 +55,7 @@ export function stageFile(
 export function writeContent(
   fd: number,
   content: FileImage,
-  options: { readonly fill: Fill; readonly sync: boolean },
+  options: { readonly fill: Fill; readonly sync: boolean; readonly times: Times },
 ): Placed {
   let position = 0;
   options.fill((piece) => {
@@ -68,8 +71,17 @@ export function writeContent(
     fs.fchownSync(fd, uid, gid);
   });
   fs.fchmodSync(fd, content.mode);
+  if (options.times === 'recorded') fs.futimesSync(fd, new Date(), secondsOf(content.mtimeNs));
   if (options.sync) fs.fsyncSync(fd);
   return { kind: 'done', note };
+}
+
+/**
+ * Node takes times as doubles of seconds and cuts them off at the microsecond: half of one more makes
+ * sure that it is the right one.
+ */
+function secondsOf(ns: bigint): number {
+  return (Number(ns / 1000n) + 0.5) / 1e6;
 }
 
 /** Blocks of zeros this long are left as holes where the file had holes. */
@@ -183,8 +195,11 @@ export function makeStagingDirectory(path: NativePath): Placed {
   }
 }
 
-/** Sets owner and permission bits of what stands, if its type is what is expected; follows no link. */
-export function setMetadata(path: NativePath, content: Content): Placed {
+/**
+ * Sets owner and permission bits of what stands, and a file's time where that is wanted, if its type is
+ * what is expected; follows no link.
+ */
+export function setMetadata(path: NativePath, content: Content, times: Times = 'now'): Placed {
   const now = lstat(path);
   if (now === 'absent') return CHANGED;
   if (content.type === 'symlink') {
@@ -202,6 +217,9 @@ export function setMetadata(path: NativePath, content: Content): Placed {
       fs.chownSync(handle, uid, gid);
     });
     fs.chmodSync(handle, mode);
+    if (times === 'recorded' && content.type === 'file') {
+      fs.utimesSync(handle, new Date(), secondsOf(content.mtimeNs));
+    }
     return { kind: 'done', note };
   });
 }
@@ -263,7 +281,7 @@ function own(now: Owned, wanted: Content, chown: (uid: number, gid: number) => v
 }
 
 /** Gives a path that leads to the very file that was looked at, where the system has such paths. */
-function withHandle(
+export function withHandle(
   path: NativePath,
   run: (handle: NativePath, stat: fs.BigIntStats) => Placed,
 ): Placed {

@@ -82,9 +82,13 @@ function hasDescriptorPaths(): boolean {
   return descriptorPaths;
 }
 
+/** So many directories are kept open: a tree may be deeper than a process may have descriptors. */
+const MOST_OPEN = 256;
+
 class AnchoredTree implements Tree {
   readonly root: ByteString;
   #rootFd: number | 'missing';
+  /** Open directories from above down; where the tree is deeper than their number the first are left out. */
   #open: { readonly path: RelPath; readonly fd: number }[] = [];
 
   constructor(root: ByteString) {
@@ -112,6 +116,9 @@ class AnchoredTree implements Tree {
         throw error;
       }
       this.#open.push({ path: next, fd });
+      if (this.#open.length <= MOST_OPEN) continue;
+      const [first] = this.#open.splice(0, 1);
+      if (first !== undefined) fs.closeSync(first.fd);
     }
   }
 

@@ -12,7 +12,7 @@ export type Place = {
 };
 
 /** Linux takes 4,096 bytes with the NUL; a name may be 255. */
-export const LONGEST_DIRECT_PATH = 3800;
+const LONGEST_DIRECT_PATH = 3800;
 
 /** Turns paths below the root into what Node's file system takes. */
 export class Places {

@@ -9,12 +9,15 @@ import { attributesBelow } from '../files/held-paths.js';
 import type { NativePath } from '../files/native-path.js';
 import { lstat, type Stat } from '../files/stat.js';
 import { spotOf, type Tree } from '../files/tree.js';
-import type { Device } from './devices.js';
-import { LONGEST_DIRECT_PATH, type Places } from './places.js';
+import type { MetFile } from './file-hasher.js';
+import type { Places } from './places.js';
 import type { ScanRequest } from './request.js';
 
 /** An entry of the manifest that has attributes, as it was met. */
-type Met = { readonly index: number; readonly previous: number; readonly device: Device };
+type Met = Pick<MetFile, 'index' | 'previous' | 'sameKey' | 'device'>;
+
+/** From here on the way through all directories takes longer than opening each of them once. */
+const LONG_PATH = 500;
 
 /** What came of asking for attributes. */
 export type AttributesRead = {
@@ -53,28 +56,26 @@ export class ScanAttributes {
 
   /** Reports whether an entry of the baseline that stands as it stood need not be asked again. */
   mayTake(previous: number): boolean {
-    if (!this.#isHere || this.#baseline === 'none') return true;
-    return this.#baseline.attributes(previous) !== undefined;
+    return !this.#isHere || this.#isKnown(previous);
   }
 
   /** Takes an entry's attributes from the baseline, or notes that they are to be asked for. */
   meet(met: Met): void {
-    const baseline = this.#baseline;
-    if (!this.recorded || this.#builder.has(met.index, FLAG.skipped | FLAG.unlisted)) return;
-    if (baseline !== 'none' && met.previous >= 0 && this.#isTrusted(met, baseline)) {
-      const known = baseline.attributes(met.previous);
-      if (known !== undefined) {
-        this.#builder.setText(met.index, known);
-        return;
-      }
-    }
+    if (!this.recorded || (met.sameKey && this.#reuse(met))) return;
     this.#asked.push(met);
   }
 
-  /** The same for a named pipe: nothing else needs to know whether its stamps can be trusted. */
-  meetPipe(met: Met, { ctimeNs }: Pick<Stat, 'ctimeNs'>): void {
-    const { index, previous, device } = met;
-    if (this.recorded && isSettled(ctimeNs, device.probe)) {
+  meetDirectory({ index, previous, device }: Omit<Met, 'sameKey'>): void {
+    const baseline = this.#baseline;
+    const known = this.recorded && baseline !== 'none' && previous >= 0;
+    const sameKey = known && this.#builder.sameKey(index, baseline, previous);
+    this.meet({ index, previous, sameKey, device });
+  }
+
+  /** Nothing else needs to know whether a named pipe's stamps can be trusted. */
+  meetPipe(met: MetFile): void {
+    const { index, previous, device, stat } = met;
+    if (this.recorded && isSettled(stat.ctimeNs, device.probe)) {
       this.#builder.setFlags(index, FLAG.trusted);
       const baseline = this.#baseline;
       const known = baseline !== 'none' && previous >= 0 && baseline.has(previous, FLAG.trusted);
@@ -104,16 +105,30 @@ export class ScanAttributes {
     return { changed, learned };
   }
 
-  #isTrusted({ index, previous, device }: Met, baseline: Manifest): boolean {
-    if (!device.stampsTrusted || baseline.has(previous, FLAG.skipped)) return false;
-    if (!baseline.has(previous, FLAG.trusted)) return false;
-    return this.#builder.sameKey(index, baseline, previous);
+  #reuse({ index, previous, device }: Met): boolean {
+    const baseline = this.#baseline;
+    if (baseline === 'none' || !device.stampsTrusted || !this.#isKnown(previous)) return false;
+    const flags = (baseline.columns.flags[previous] ?? 0) & (FLAG.trusted | FLAG.skipped);
+    if (flags !== FLAG.trusted) return false;
+    // Most have none, and then nothing has to be done: this is asked of every file.
+    if (baseline.columns.texts[previous] === 0) return true;
+    const known = baseline.attributes(previous);
+    if (known !== undefined && !this.#builder.has(index, FLAG.skipped | FLAG.unlisted)) {
+      this.#builder.setText(index, known);
+    }
+    return true;
   }
 
-  /** By their paths, as the walk does it; through descriptors where those are too long. */
+  #isKnown(previous: number): boolean {
+    const baseline = this.#baseline;
+    if (baseline === 'none' || !baseline.meta.attributes) return false;
+    return baseline.columns.texts[previous] === 0 || baseline.attributes(previous) !== undefined;
+  }
+
+  /** By their paths, as the walk does it; through descriptors where those are long. */
   #readAll(asked: readonly Met[]): (Attributes | undefined)[] {
     const paths = asked.map(({ index }) => this.#builder.path(index));
-    const isLong = (path: RelPath) => this.#places.absolute(path).length >= LONGEST_DIRECT_PATH;
+    const isLong = (path: RelPath) => this.#places.absolute(path).length > LONG_PATH;
     const long = attributesBelow(this.#tree, paths.filter(isLong));
     const short = paths.filter((path) => !isLong(path));
     const read = readAttributes(short.map((path) => this.#places.absolute(path)));

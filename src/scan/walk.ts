@@ -1,13 +1,13 @@
 import fs from 'node:fs';
 import { ENTRY, FLAG, KEY, type Manifest } from '../core/manifest.js';
 import { ManifestBuilder } from '../core/manifest-builder.js';
-import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
-import { type ByteString, joinPath, type RelPath, ROOT } from '../core/relpath.js';
-import { type NativePath, toNative } from '../files/native-path.js';
+import { errnoWords } from '../core/problem.js';
+import { type ByteString, joinPath, ROOT } from '../core/relpath.js';
+import type { NativePath } from '../files/native-path.js';
 import { entryType, lstat, type Stat, specialName } from '../files/stat.js';
 import type { Tree } from '../files/tree.js';
 import type { Device, Devices } from './devices.js';
-import { FileHasher } from './file-hasher.js';
+import { FileHasher, type MetFile } from './file-hasher.js';
 import { Judge } from './judge.js';
 import { type AnyListing, KnownNames, type MetDirectory } from './known-names.js';
 import { CHANGED_MEANWHILE, listDirectory, PreviousNames } from './listing.js';
@@ -16,6 +16,7 @@ import { type Place, Places } from './places.js';
 import type { ScanRequest, ScanResult } from './request.js';
 import { Rows } from './rows.js';
 import { ScanAttributes } from './scan-attributes.js';
+import { statRoot } from './stat-root.js';
 
 type MetEntry = {
   readonly name: ByteString;
@@ -41,6 +42,8 @@ export class Walk {
   readonly #rows: Rows;
   readonly #ahead: LookAhead;
   readonly #attributes: ScanAttributes;
+  /** Directories that are still to be entered, the next one last: a tree may be deeper than a stack. */
+  readonly #pending: MetDirectory[] = [];
 
   constructor(request: ScanRequest, tree: Tree, devices: Devices) {
     this.#request = request;
@@ -68,7 +71,10 @@ export class Walk {
     const { index } = this.#rows.add({ parent: 0, name: '', type, stat, previous });
     const device = this.#devices.at(stat.dev, root);
     try {
-      this.#directory({ path: ROOT, index, previous, stat, device, inherited: '' });
+      this.#pending.push({ path: ROOT, index, previous, stat, device, inherited: '' });
+      for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
+        this.#directory(next);
+      }
     } finally {
       this.#ahead.end();
     }
@@ -119,7 +125,7 @@ export class Walk {
   }
 
   /**
-   * Adds a directory's entries side by side, then hashes its files, then goes into its directories.
+   * Adds a directory's entries side by side, then hashes its files; its directories come next.
    * `stale` where a name of the baseline is gone although its directory's stamps did not move: then
    * nothing was added, and the directory must be listed.
    */
@@ -152,20 +158,26 @@ export class Walk {
     }
     this.#builder.setChildren(met.index, start.count, this.#builder.count - start.count);
     for (const { name, native, index, previous: before, stat, sameKey } of files) {
-      const device = this.#deviceOf(stat, met);
-      const relative = (): RelPath => joinPath(met.path, name);
-      const file = { index, previous: before, device };
-      if (stat.isFIFO()) {
-        this.#attributes.meetPipe(file, stat);
-        continue;
+      const file: MetFile = {
+        index,
+        previous: before,
+        sameKey,
+        stat,
+        device: this.#deviceOf(stat, met),
+        path: native,
+        relative: () => joinPath(met.path, name),
+      };
+      if (stat.isFile()) {
+        this.#hasher.hash(file);
+        this.#attributes.meet(file);
+      } else {
+        this.#attributes.meetPipe(file);
       }
-      this.#hasher.hash({ ...file, sameKey, stat, path: native, relative });
-      this.#attributes.meet(file);
     }
     if (listing.kind !== 'known' || news !== this.#rows.news) this.#checkStill(met);
-    this.#attributes.meet(met);
+    this.#attributes.meetDirectory(met);
     this.#hasher.tellProgress();
-    for (const directory of directories) this.#directory(directory);
+    for (const directory of directories.reverse()) this.#pending.push(directory);
     return 'done';
   }
 
@@ -277,18 +289,4 @@ export class Walk {
     if (stat.dev === met.stat.dev) return met.device;
     return this.#devices.at(stat.dev, this.#places.absolute(path));
   }
-}
-
-/** Looks at the root; links above it and at it are the user's own and are followed. */
-function statRoot(root: ByteString): Stat | 'absent' {
-  try {
-    const stat = fs.statSync(toNative(root), { bigint: true });
-    if (stat.isDirectory()) return stat;
-  } catch (error) {
-    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return 'absent';
-    throw new PreimageError('cannot-read', `Cannot scan the workspace: ${errnoWords(error)}.`, {
-      cause: error,
-    });
-  }
-  throw new PreimageError('cannot-read', 'Cannot scan the workspace: it is no directory.');
 }

@@ -1,5 +1,5 @@
 import { choosePlacements, inodeOf, type Placement, roundsOf } from '../core/placement.js';
-import type { PlannedChange } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import { isDirectory, isMetadataOnly, isNewDirectory, needsRemoval } from '../core/planned.js';
 import { errnoOf, errnoWords, isShortage, PreimageError } from '../core/problem.js';
 import type { RelPath } from '../core/relpath.js';
@@ -14,6 +14,7 @@ import {
   placedError,
   removeExpected,
   setMetadata,
+  type Times,
   withNote,
 } from '../files/place.js';
 import { canSyncFileSystem, syncFileSystem } from '../files/sync.js';
@@ -37,6 +38,7 @@ export type ApplyTools = {
   readonly moved: ReadonlyMap<string, RelPath>;
   /** It was begun before a crash: a shortage is thrown then, for it must not end half way. */
   readonly resumed: boolean;
+  readonly times: Times;
   readonly onProgress: (done: number, total: number) => void;
 };
 
@@ -110,10 +112,12 @@ class Apply {
     this.#dress(bare.map((change) => ({ change, path: change.path })));
     this.#each(
       changes.filter((change) => isMetadataOnly(change) && !this.#needsPlacing(change)),
-      setPlannedMetadata,
+      (change, path) => setPlannedMetadata(change, path, this.#tools.times),
     );
     this.#stager.discard();
-    this.#each(backwards.filter(hasDirectoryMode), setPlannedMetadata);
+    this.#each(backwards.filter(hasDirectoryMode), (change, path) =>
+      setPlannedMetadata(change, path, this.#tools.times),
+    );
     this.#lock();
     syncApplied(this.#tools.tree, changes, this.#few);
     return this.#verify((path) => this.#result(path));
@@ -165,8 +169,9 @@ class Apply {
 
   #dress(items: readonly Undressed[]): void {
     this.#tools.tree.reset();
+    const { times } = this.#tools;
     const ready = items.filter(({ change }) => this.#result(change.path).kind === 'done');
-    for (const [path, placed] of dress(this.#tools.tree, ready, { sync: this.#few })) {
+    for (const [path, placed] of dress(this.#tools.tree, ready, { sync: this.#few, times })) {
       this.#results.set(path, withNote(this.#result(path), placed));
     }
   }
@@ -186,6 +191,7 @@ class Apply {
             this.#tools.packs.copy(to.sha256, write);
           },
           expected: this.#expected(change),
+          times: this.#tools.times,
         });
       case 'link': {
         const target = this.#result(placement.to);
@@ -283,8 +289,8 @@ class Apply {
   }
 }
 
-function setPlannedMetadata({ to }: PlannedChange, path: NativePath): Placed {
-  return to.kind === 'content' ? setMetadata(path, to) : DONE;
+function setPlannedMetadata({ to }: PlannedChange, path: NativePath, times: Times): Placed {
+  return to.kind === 'content' ? setMetadata(path, to, times) : DONE;
 }
 
 function hasDirectoryMode({ to }: PlannedChange): boolean {

@@ -1,4 +1,4 @@
-import type { PlannedChange } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import { lookAt } from '../files/look.js';
 import { lookWhole } from '../files/look-all.js';
 import { setFileMode } from '../files/place.js';

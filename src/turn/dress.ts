@@ -1,12 +1,18 @@
 import { DEFAULT_ACL, listAttributes } from '../core/attributes.js';
 import { attributesOf, type Content } from '../core/image.js';
-import type { PlannedChange } from '../core/plan.js';
-import { isDirectory } from '../core/planned.js';
-import type { ByteString, RelPath } from '../core/relpath.js';
+import { isDirectory, type PlannedChange } from '../core/planned.js';
+import { type ByteString, parentOf, type RelPath } from '../core/relpath.js';
 import { changeAttributes, readAttributes } from '../files/attributes.js';
 import { attributesBelow, holdable, withHeldPaths } from '../files/held-paths.js';
 import type { NativePath } from '../files/native-path.js';
-import { CHANGED, DONE, type Placed, placedError, setMetadata } from '../files/place.js';
+import {
+  CHANGED,
+  DONE,
+  type Placed,
+  placedError,
+  setMetadata,
+  type Times,
+} from '../files/place.js';
 import { lstat, permissionsOf } from '../files/stat.js';
 import { syncPlace } from '../files/sync.js';
 import { spotOf, type Tree } from '../files/tree.js';
@@ -28,13 +34,20 @@ export function findUndressed(
   directoryFor: (path: RelPath) => RelPath,
 ): Set<RelPath> {
   const known = made.filter(({ to }) => attributesOf(to) !== undefined);
-  const directories = new Map(known.map(({ path }) => [path, directoryFor(path)]));
+  const directories = new Map<RelPath, RelPath>();
+  for (const { path } of known) {
+    // What is made in a directory that is made itself begins where that begins.
+    directories.set(path, directories.get(parentOf(path)) ?? directoryFor(path));
+  }
   const inheriting = findInheriting(tree, new Set(directories.values()));
   const undressed = known.filter(({ path, to }) => {
     return attributesOf(to) !== '' || inheriting.has(directories.get(path) ?? path);
   });
   return new Set(undressed.map(({ path }) => path));
 }
+
+/** What a content gets with its attributes: a sync of its own, a time. */
+type Finish = { readonly sync: boolean; readonly times: Times };
 
 /** Reports whether what stands has other attributes than it is to have, or may have. */
 export function changesAttributes({ from, to }: PlannedChange): boolean {
@@ -49,7 +62,7 @@ export function changesAttributes({ from, to }: PlannedChange): boolean {
 export function dress(
   tree: Tree,
   undressed: readonly Undressed[],
-  options: { readonly sync: boolean },
+  options: Finish,
 ): Map<RelPath, Placed> {
   const placed = new Map<RelPath, Placed>();
   for (const part of holdable(undressed)) {
@@ -67,11 +80,7 @@ export function dress(
 
 type Held = Undressed & { readonly held: ByteString };
 
-function dressHeld(
-  tree: Tree,
-  items: readonly Held[],
-  { sync }: { readonly sync: boolean },
-): Map<RelPath, Placed> {
+function dressHeld(tree: Tree, items: readonly Held[], finish: Finish): Map<RelPath, Placed> {
   const now = readAttributes(items.map(({ held }) => held));
   const jobs = items.map(({ held, change }, i) => {
     return { path: held, from: now[i] ?? '', to: attributesOf(change.to) ?? '' };
@@ -82,7 +91,7 @@ function dressHeld(
   const notes = changeAttributes(jobs);
   return new Map(
     items.map((item, i): readonly [RelPath, Placed] => {
-      const placed = at(tree, item, (path, content) => settle(path, content, sync));
+      const placed = at(tree, item, (path, content) => settle(path, content, finish));
       if (placed.kind !== 'done') return [item.change.path, placed];
       const note = [placed.note, notes[i]].filter((each) => each !== '').join('; ');
       return [item.change.path, { kind: 'done', note }];
@@ -99,9 +108,9 @@ function lend(path: NativePath, content: Content): Placed {
 
 const OWNER_WRITE = 0o200;
 
-function settle(path: NativePath, content: Content, sync: boolean): Placed {
+function settle(path: NativePath, content: Content, { sync, times }: Finish): Placed {
   if (isDirectory(content)) return DONE;
-  const placed = setMetadata(path, content);
+  const placed = setMetadata(path, content, times);
   if (sync) syncPlace(path);
   return placed;
 }

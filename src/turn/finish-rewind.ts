@@ -1,7 +1,8 @@
 import type { Change } from '../core/change.js';
 import type { RewindStep } from '../core/history.js';
 import type { Image } from '../core/image.js';
-import type { Outcome, PlannedChange } from '../core/plan.js';
+import type { Outcome } from '../core/outcome.js';
+import type { PlannedChange } from '../core/planned.js';
 import type { RelPath } from '../core/relpath.js';
 import { judgeReplay } from '../core/replay.js';
 import { lookAtAll } from '../files/look-all.js';
@@ -83,6 +84,7 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
     survivors: findSurvivors(tree, changes, manifest),
     moved: findMoved(tree, changes, now),
     resumed: true,
+    times: step.open.times,
     onProgress: () => {},
   });
   for (const { outcome, now: image } of applied) {

@@ -1,7 +1,7 @@
 import { type GitIndex, parseIndex, sameIndex } from '../core/git/index-file.js';
 import { isGitIndex } from '../core/git/paths.js';
 import type { FileImage, Image } from '../core/image.js';
-import type { DiskState } from '../core/plan.js';
+import type { DiskState } from '../core/plan-request.js';
 import type { RelPath } from '../core/relpath.js';
 import type { SquashedChange } from '../core/squash.js';
 import type { Tree } from '../files/tree.js';

@@ -3,7 +3,7 @@ import { gitDirectoryOf, isGitIndex, isGitObject } from '../core/git/paths.js';
 import type { Step } from '../core/history.js';
 import { type Image, sameImage } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
-import type { DiskState } from '../core/plan.js';
+import type { DiskState } from '../core/plan-request.js';
 import { joinPath, type RelPath } from '../core/relpath.js';
 import type { RepositoryNote } from '../core/repository-note.js';
 import type { SquashedChange } from '../core/squash.js';

@@ -2,7 +2,9 @@ import type { Change } from '../core/change.js';
 import type { Step } from '../core/history.js';
 import type { FileImage } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
-import { type Outcome, type Plan, type PlannedChange, planRewind } from '../core/plan.js';
+import type { Outcome } from '../core/outcome.js';
+import { type Plan, planRewind } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import type { RewindRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
 import { selectPaths } from '../core/select-paths.js';
@@ -14,6 +16,7 @@ import { captureFrom } from './capture-from.js';
 import { seeIndexes } from './git-index.js';
 import { findGitUse, type GitUse, NO_GIT_USE } from './git-use.js';
 import { type LaterMerges, mergeLater, NO_MERGES } from './merge-later.js';
+import { findHindered } from './preflight.js';
 import { trustedHashes } from './trusted-hashes.js';
 import { closedDirectory, directoriesOf } from './unlocked.js';
 import type { Workspace } from './workspace.js';
@@ -27,6 +30,8 @@ export type RewindOptions = {
   readonly git: boolean;
   /** Merges text files that somebody else edited, where that comes out clean. */
   readonly merge: boolean;
+  /** Gives files that are put back their recorded modification time, not that of the rewind. */
+  readonly preserveMtime: boolean;
   readonly onProgress: (done: number, total: number) => void;
 };
 
@@ -68,7 +73,10 @@ export function planFromDisk(workspace: Workspace, tree: Tree, job: RewindJob): 
   const gitUse = git ? findGitUse(squashed, seen) : NO_GIT_USE;
   const { merged } = merges;
   const { inUse } = gitUse;
-  const plan = planRewind({ squashed, disk, contested, seenAs, merged, inUse, force, git });
+  const request = { squashed, disk, contested, seenAs, merged, inUse, force, git };
+  const free = planRewind({ ...request, hindered: new Map() });
+  const hindered = findHindered(tree, free.changes);
+  const plan = hindered.size === 0 ? free : planRewind({ ...request, hindered });
   return { ...plan, merges, gitUse };
 }
 

@@ -1,10 +1,15 @@
 import { type Change, isNoChange } from '../core/change.js';
 import type { Image } from '../core/image.js';
-import type { Outcome } from '../core/plan.js';
+import type { Outcome } from '../core/outcome.js';
+import { PreimageError } from '../core/problem.js';
+import type { LogRecord, RewindRecord } from '../core/records.js';
 import type { RelPath } from '../core/relpath.js';
 import type { RepositoryNote } from '../core/repository-note.js';
+import type { Times } from '../files/place.js';
+import { ownIdentity } from '../files/process-identity.js';
 import { storeChanges } from '../store/details.js';
-import type { Workspace } from './workspace.js';
+import { refuseWhileOpen } from './refuse-while-open.js';
+import { type LogState, nextStepId, type Workspace } from './workspace.js';
 
 /** Gives what a step records: what really changed, from what stood before to what stands now. */
 export function realChanges(
@@ -14,6 +19,44 @@ export function realChanges(
   return planned
     .map(({ path, before }) => ({ path, before, after: now.get(path) ?? before }))
     .filter((change) => change.after !== change.before && !isNoChange(change));
+}
+
+/** Writes down what a rewind is about to do, before it does anything; gives its step. */
+export function journal(
+  workspace: Workspace,
+  state: LogState,
+  job: {
+    readonly record: Pick<RewindRecord, 'kind' | 'turn' | 'turns' | 'undoes'>;
+    readonly partial: boolean;
+    readonly whole: boolean;
+    readonly times: Times;
+    readonly planned: readonly Change[];
+  },
+): number {
+  const { partial, whole, times, planned } = job;
+  const plan = storeChanges(workspace.layout.details, planned);
+  let step = 0;
+  workspace.append((now): LogRecord => {
+    refuseWhileOpen(now.history);
+    if (now.contents.head !== state.contents.head) {
+      throw new PreimageError('busy', 'Another step was recorded while this rewind was planned.', {
+        hint: 'Try again.',
+      });
+    }
+    step = nextStepId(now);
+    return {
+      type: 'rewind',
+      step,
+      at: new Date().toISOString(),
+      owner: ownIdentity(),
+      partial,
+      whole,
+      times,
+      plan: plan.kind === 'inline' ? { kind: 'inline', changes: [...planned] } : { ...plan },
+      ...job.record,
+    };
+  });
+  return step;
 }
 
 /** Ends a rewind in the log, unless somebody else has ended it. */

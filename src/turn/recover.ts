@@ -1,5 +1,5 @@
 import { openSteps, type Step } from '../core/history.js';
-import type { Outcome } from '../core/plan.js';
+import type { Outcome } from '../core/outcome.js';
 import { isAlive } from '../files/process-identity.js';
 import { closeStep } from './close-step.js';
 import { controlOf, orphanedControls, removeControl } from './control.js';

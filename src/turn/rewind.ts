@@ -1,23 +1,14 @@
-import type { Change } from '../core/change.js';
-import {
-  type History,
-  nameOfStep,
-  openedAt,
-  openSteps,
-  type Step,
-  undoSet,
-} from '../core/history.js';
+import { type History, nameOfStep, openedAt, type Step, undoSet } from '../core/history.js';
 import type { Image } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
-import { type Outcome, outcomeOf, type Plan, type PlannedChange } from '../core/plan.js';
+import type { Outcome } from '../core/outcome.js';
+import { outcomeOf, type Plan } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import { isLoan } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
-import type { LogRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
 import { compose, EMPTY_SQUASH, inPathOrder, squash, squashOf } from '../core/squash.js';
-import { ownIdentity } from '../files/process-identity.js';
 import { openTree } from '../files/tree.js';
-import { storeChanges } from '../store/details.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { applyPlan } from './apply-plan.js';
 import { chooseTurn } from './choose-turn.js';
@@ -32,12 +23,13 @@ import {
   type RewindJob,
   type RewindOptions,
 } from './prepare-rewind.js';
-import { finish, isSettled, realChanges } from './record-rewind.js';
+import { finish, isSettled, journal, realChanges } from './record-rewind.js';
 import { recover } from './recover.js';
+import { refuseWhileOpen } from './refuse-while-open.js';
 import { findMoved, findSurvivors } from './survivors.js';
 import { saying } from './system-trouble.js';
 import { trustedHashes } from './trusted-hashes.js';
-import { intervalOf, type LogState, nextStepId, type Workspace } from './workspace.js';
+import { intervalOf, type LogState, type Workspace } from './workspace.js';
 
 /** What came of a rewind or a redo; with `dryRun` what would. */
 export type RewindResult = {
@@ -169,7 +161,8 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
     const planned = ready.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
     const survivors = findSurvivors(tree, ready.changes, baselineOf(workspace, state));
     const moved = findMoved(tree, ready.changes, unchanged(job, plan));
-    const step = journal(workspace, state, { record, partial, whole, planned });
+    const times = options.preserveMtime ? 'recorded' : 'now';
+    const step = journal(workspace, state, { record, partial, whole, times, planned });
     const finishing = `finish the ${record.kind} of turn ${record.turn}`;
     const end = (): RewindResult => {
       const applied = applyPlan(ready.changes, {
@@ -179,6 +172,7 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
         survivors,
         moved,
         resumed: false,
+        times,
         onProgress: options.onProgress,
       });
       const told = applied.filter((_, i) => !isLoanAt(ready.changes, i));
@@ -228,41 +222,6 @@ function baselineOf(workspace: Workspace, state: LogState): Manifest | 'none' {
   return baseline === 'none' ? 'none' : baseline.manifest;
 }
 
-function journal(
-  workspace: Workspace,
-  state: LogState,
-  job: {
-    readonly record: RewindJob['record'];
-    readonly partial: boolean;
-    readonly whole: boolean;
-    readonly planned: readonly Change[];
-  },
-): number {
-  const { partial, whole, planned } = job;
-  const plan = storeChanges(workspace.layout.details, planned);
-  let step = 0;
-  workspace.append((now): LogRecord => {
-    refuseWhileOpen(now.history);
-    if (now.contents.head !== state.contents.head) {
-      throw new PreimageError('busy', 'Another step was recorded while this rewind was planned.', {
-        hint: 'Try again.',
-      });
-    }
-    step = nextStepId(now);
-    return {
-      type: 'rewind',
-      step,
-      at: new Date().toISOString(),
-      owner: ownIdentity(),
-      partial,
-      whole,
-      plan: plan.kind === 'inline' ? { kind: 'inline', changes: [...planned] } : { ...plan },
-      ...job.record,
-    };
-  });
-  return step;
-}
-
 function resultOf(
   { turn, turns }: RewindJob['record'],
   plan: Plan,
@@ -274,19 +233,3 @@ function resultOf(
 }
 
 const COMPLETE: ReadonlySet<string> = new Set(['restored', 'deleted', 'unchanged']);
-
-function refuseWhileOpen(history: History): void {
-  const [open] = openSteps(history);
-  if (open === undefined) return;
-  const { turn } = open.open;
-  if (open.kind === 'rewind') {
-    throw new PreimageError('busy', 'Another rewind is running in this workspace.', {
-      hint: 'Wait until it has finished, then try again.',
-    });
-  }
-  const hint =
-    open.open.owner === null
-      ? `Close it first: preimage close --turn ${turn}`
-      : `Wait until process ${open.open.owner.pid} has finished, then try again.`;
-  throw new PreimageError('busy', `Turn ${turn} is still open (step ${open.id}).`, { hint });
-}

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import type { Placement } from '../core/placement.js';
-import type { PlannedChange } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import { isErrno } from '../core/problem.js';
 import { type ByteString, joinPath, nameOf, parentOf, type RelPath } from '../core/relpath.js';
 import type { NativePath } from '../files/native-path.js';
@@ -12,6 +12,7 @@ import {
   stageFile,
   stageHardLink,
   stageLink,
+  type Times,
 } from '../files/place.js';
 import { openTree, spotOf, type Tree } from '../files/tree.js';
 import type { Packs } from '../store/packs.js';
@@ -25,6 +26,7 @@ export class Stager {
   readonly #packs: Packs;
   readonly #prefix: ByteString;
   readonly #sync: boolean;
+  readonly #times: Times;
   readonly #staged = new Map<RelPath, Staged>();
 
   constructor(options: {
@@ -33,11 +35,13 @@ export class Stager {
     readonly step: number;
     /** Makes each file durable by itself. */
     readonly sync: boolean;
+    readonly times: Times;
   }) {
     this.#tree = options.tree;
     this.#packs = options.packs;
     this.#prefix = stagedPrefix(options.step);
     this.#sync = options.sync;
+    this.#times = options.times;
   }
 
   has(path: RelPath): boolean {
@@ -71,6 +75,7 @@ export class Stager {
             this.#packs.copy(to.sha256, write);
           },
           sync: this.#sync,
+          times: this.#times,
         });
     }
   }

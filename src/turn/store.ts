@@ -35,6 +35,11 @@ export type RewindRequest = {
    * edits in. Where both changed the same lines the file stays in conflict.
    */
   readonly merge?: boolean;
+  /**
+   * Gives files that are put back the modification time that was recorded, to the microsecond, so that
+   * a build takes them for what it has built already; without it they get the time of the rewind.
+   */
+  readonly preserveMtime?: boolean;
   readonly onProgress?: (done: number, total: number) => void;
 };
 
@@ -167,6 +172,7 @@ class WorkspaceStore implements Store {
       force: request.force ?? false,
       git: request.git ?? false,
       merge: request.merge ?? false,
+      preserveMtime: request.preserveMtime ?? false,
       onProgress: request.onProgress ?? (() => {}),
     };
   }

@@ -1,7 +1,7 @@
 import { type FileImage, type Image, sameImage } from '../core/image.js';
 import { FLAG, KEY, type Manifest } from '../core/manifest.js';
 import { fileKey, linkedFiles } from '../core/placement.js';
-import type { PlannedChange } from '../core/plan.js';
+import type { PlannedChange } from '../core/planned.js';
 import type { RelPath } from '../core/relpath.js';
 import { lookAtAll } from '../files/look-all.js';
 import type { Tree } from '../files/tree.js';

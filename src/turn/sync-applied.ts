@@ -1,5 +1,4 @@
-import type { PlannedChange } from '../core/plan.js';
-import { isDirectory, isMetadataOnly } from '../core/planned.js';
+import { isDirectory, isMetadataOnly, type PlannedChange } from '../core/planned.js';
 import { parentOf } from '../core/relpath.js';
 import { canSyncFileSystem, syncFileSystem, syncPlace } from '../files/sync.js';
 import { spotOf, type Tree } from '../files/tree.js';

@@ -1,5 +1,6 @@
 import { type Absent, type Content, type Image, sameImage } from '../core/image.js';
-import type { Outcome, PlannedChange } from '../core/plan.js';
+import type { Outcome } from '../core/outcome.js';
+import type { PlannedChange } from '../core/planned.js';
 import type { Placed } from '../files/place.js';
 
 /** One path as it stands after an apply. */

@@ -128,6 +128,7 @@ async function forge(
       undoes: [1],
       partial: false,
       whole: true,
+      times: 'now',
       plan: reversed(ref),
     };
     appendRecord(log, contents, journal);

@@ -134,6 +134,7 @@ const REWIND = {
   undoes: [],
   partial: false,
   whole: true,
+  times: 'now' as const,
   plan: CHANGED,
 };
 

@@ -6,6 +6,7 @@ import type { Snapshot } from '../support/tree.js';
 export type Standing =
   | (Owned & { readonly kind: 'file'; readonly data: string; readonly inode: string } & Links)
   | (Owned & { readonly kind: 'directory' })
+  | (Owned & { readonly kind: 'fifo' })
   | (Owned & { readonly kind: 'symlink'; readonly target: string });
 
 type Owned = {
@@ -37,6 +38,8 @@ export function readDisk(root: string): Disk {
       const data = fs.readFileSync(at, 'latin1');
       const links = { inode: `${dev}:${ino}`, links: Number(stat.nlink), mtime: mtimeNs };
       disk.set(path, { ...owned, kind: 'file', data, ...links });
+    } else if (stat.isFIFO()) {
+      disk.set(path, { ...owned, kind: 'fifo' });
     } else {
       disk.set(path, { ...owned, kind: 'directory' });
       const names = fs.readdirSync(at, 'latin1').sort();
@@ -58,6 +61,7 @@ export function describeDisk(disk: ReadonlyMap<string, Described>): Snapshot {
 export type Described =
   | { readonly kind: 'file'; readonly data: string; readonly mode: number; readonly owner: string }
   | { readonly kind: 'directory'; readonly mode: number; readonly owner: string }
+  | { readonly kind: 'fifo'; readonly mode: number; readonly owner: string }
   | { readonly kind: 'symlink'; readonly target: string; readonly owner: string };
 
 function describe(standing: Described): string {
@@ -65,6 +69,7 @@ function describe(standing: Described): string {
   if (standing.kind === 'symlink') return `link ${standing.target} ${owner}`;
   const mode = standing.mode.toString(8).padStart(4, '0');
   if (standing.kind === 'directory') return `directory ${mode} ${owner}`;
+  if (standing.kind === 'fifo') return `special ${mode} ${owner}`;
   const bytes = Buffer.from(standing.data, 'latin1');
   const hash = crypto.createHash('sha256').update(bytes).digest('hex');
   return `file ${mode} ${owner} ${bytes.length} ${hash}`;

@@ -77,17 +77,19 @@ export const LEFT_OUT = 'node_modules';
 export class Oracle {
   readonly #steps: (WorkStep | RewindStep)[] = [];
   #clock = 0;
+  /** The largest number of an id of the form t1: none is given out again, also after a prune. */
+  #lastId = 0;
   /** The workspace as last scanned, without what is left out. */
   #scanned: Disk = new Map();
 
   /** The next free id of the form t1, t2, …. */
   nextTurn(): string {
-    const taken = this.#work().map(({ turn }) => Number(/^t(\d+)$/.exec(turn)?.[1] ?? 0));
-    return `t${Math.max(0, ...taken) + 1}`;
+    return `t${this.#lastId + 1}`;
   }
 
   open(turn: string, disk: Disk): WorkStep {
     this.#scanned = captured(disk);
+    this.#lastId = Math.max(this.#lastId, Number(/^t(\d+)$/.exec(turn)?.[1] ?? 0));
     const step: WorkStep = {
       kind: 'work',
       turn,
@@ -132,6 +134,23 @@ export class Oracle {
         return { turn, status: 'open' };
       return { turn, status: steps.every(({ undone }) => undone) ? 'rewound' : 'closed' };
     });
+  }
+
+  /**
+   * A prune that dropped these turns, oldest first. READING: what was done before the first step of those
+   * that stay is forgotten with them, rewinds included. Says what is wrong with the choice.
+   */
+  prune(dropped: readonly string[], keep: number): string {
+    const ids = this.turns().map(({ turn }) => turn);
+    const kept = ids.filter((turn) => !dropped.includes(turn));
+    if (kept.length < Math.min(keep, ids.length)) return 'it dropped too many';
+    if (ids.slice(0, kept.length).join() !== kept.join()) return 'it dropped newer ones first';
+    if (dropped.length === 0) return '';
+    const steps = this.#work().filter(({ turn }) => kept.includes(turn));
+    const first = Math.min(...steps.map(({ opened }) => opened));
+    const stay = this.#steps.filter(({ opened }) => opened >= first);
+    this.#steps.splice(0, this.#steps.length, ...stay);
+    return '';
   }
 
   /** A turn's checkpoint: the squash of its steps, without what came out as it was. */
@@ -284,7 +303,8 @@ function same(a: Image, b: Image): boolean {
     case 'file':
       return b.kind === 'file' && a.data === b.data && a.mode === b.mode && a.owner === b.owner;
     case 'directory':
-      return b.kind === 'directory' && a.mode === b.mode && a.owner === b.owner;
+    case 'fifo':
+      return b.kind === a.kind && a.mode === b.mode && a.owner === b.owner;
     case 'symlink':
       return b.kind === 'symlink' && a.target === b.target && a.owner === b.owner;
   }

@@ -11,6 +11,7 @@ import {
   PreimageError,
   type RewindResult,
   type TurnReport,
+  verifyStore,
   workspaceStatus,
 } from '../../src/index.js';
 import { snapshot } from '../support/tree.js';
@@ -38,6 +39,7 @@ export type Command =
   | { readonly do: 'capture' | 'write'; readonly which: number; readonly at: Spot }
   | ({ readonly do: 'rewind'; readonly turn: number | 'newest' } & Asked)
   | ({ readonly do: 'dry-run'; readonly turn: number | 'newest' } & Asked)
+  | { readonly do: 'prune'; readonly keep: number }
   | { readonly do: 'redo'; readonly force: boolean; readonly atOnce: boolean }
   /** `preimage watch`, ended by SIGKILL with its command after so many milliseconds. */
   | { readonly do: 'killed'; readonly after: number };
@@ -77,6 +79,10 @@ export const anyCommand: fc.Arbitrary<Command> = fc.oneof(
       at: fc.record({ nth: fc.nat({ max: 15 }) }),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('prune' as const), keep: fc.nat({ max: 3 }) }),
+  },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('rewind' as const), ...asked }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('dry-run' as const), ...asked }) },
   {
@@ -104,6 +110,7 @@ export const figures = {
   operations: 0,
   steps: 0,
   rewinds: 0,
+  prunes: 0,
   outcomes: { restored: 0, deleted: 0, unchanged: 0, conflict: 0, skipped: 0, failed: 0 },
 };
 
@@ -176,6 +183,9 @@ class World {
       case 'redo':
         if (!command.atOnce) await this.#closeAll();
         await this.#redo(command.force);
+        return;
+      case 'prune':
+        await this.#prune(command.keep + 1);
         return;
       case 'killed':
         await this.#killed(command.after);
@@ -300,6 +310,18 @@ class World {
       wet:
         command.do === 'dry-run' ? 'none' : () => this.#withStore((store) => store.rewind(request)),
     });
+  }
+
+  /** Also while steps are open: those stay, and what they began from. */
+  async #prune(keep: number): Promise<void> {
+    if (this.#oracle.turns().length === 0) return;
+    const disk = readDisk(this.#root);
+    const { turns } = await this.#withStore(async (store) => store.prune({ keep }));
+    expect(stamps(readDisk(this.#root)), 'a prune writes nothing').toEqual(stamps(disk));
+    expect(this.#oracle.prune(turns, keep)).toBe('');
+    this.#compareTurns();
+    expect(verifyStore({ root: this.#root, store: this.#store })).toMatchObject({ findings: [] });
+    figures.prunes += 1;
   }
 
   async #redo(force: boolean): Promise<void> {

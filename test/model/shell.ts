@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { absolute, type Disk, isBelow, parentsOf, readDisk } from './disk.js';
 import { LEFT_OUT, LIMIT } from './oracle.js';
@@ -20,8 +22,10 @@ export type Operation =
   | { readonly op: 'rename' | 'link' | 'exchange'; readonly from: Spot; readonly to: Spot }
   | { readonly op: 'symlink'; readonly at: Spot; readonly target: string }
   /** Whatever stands there becomes something else. */
-  | { readonly op: 'swap'; readonly at: Spot; readonly kind: 'file' | 'directory' | 'symlink' }
+  | { readonly op: 'swap'; readonly at: Spot; readonly kind: Kind }
   | { readonly op: 'clear' };
+
+type Kind = 'file' | 'directory' | 'symlink' | 'fifo';
 
 // `a`, `a-` and `a/b` sort differently as strings and as paths; `\xff\xfe` is no UTF-8.
 const anyName = fc.constantFrom('a', 'a', 'a-', 'b', 'b', '.env', '\xff\xfe', 'x\ny', LEFT_OUT);
@@ -56,7 +60,7 @@ export const anyOperation: fc.Arbitrary<Operation> = fc.oneof(
     fc.record({
       op: fc.constant('swap'),
       at: anySpot,
-      kind: fc.constantFrom('file', 'directory', 'symlink'),
+      kind: fc.constantFrom('file', 'file', 'directory', 'directory', 'symlink', 'fifo'),
     }),
   ),
   weighted(1, fc.record({ op: fc.constant('clear') })),
@@ -130,6 +134,8 @@ const MTIME = 1_700_000_000;
 function run(place: Place, operation: Operation): void {
   const disk = readDisk(place.root);
   const at = (spot: Spot): Buffer => absolute(place.root, resolveSpot(disk, spot));
+  // Whoever writes into a named pipe waits for a reader.
+  if (WRITES.has(operation.op) && 'at' in operation && isPipe(at(operation.at))) return;
   switch (operation.op) {
     case 'write':
       fs.writeFileSync(at(operation.at), operation.data);
@@ -200,6 +206,12 @@ function run(place: Place, operation: Operation): void {
   }
 }
 
+const WRITES: ReadonlySet<string> = new Set(['write', 'append', 'rewrite', 'truncate']);
+
+function isPipe(path: Buffer): boolean {
+  return fs.statSync(path, { throwIfNoEntry: false })?.isFIFO() === true;
+}
+
 /** Its owner can always read and search: other tests close files to their owner. */
 function chmod(path: Buffer, mode: number): void {
   const stat = fs.lstatSync(path);
@@ -225,14 +237,26 @@ function exchange(root: string, one: string, other: string): void {
   fs.renameSync(temporary, absolute(root, other));
 }
 
+/** Node has no call for it, and its arguments are text: the name comes last, by a rename. */
+function makePipe({ root }: Place, path: Buffer): void {
+  const staged = fs.mkdtempSync(join(root, '..', 'pipe-'));
+  spawnSync('mkfifo', ['-m', '640', join(staged, 'pipe')]);
+  try {
+    fs.renameSync(join(staged, 'pipe'), path);
+  } finally {
+    fs.rmSync(staged, { recursive: true });
+  }
+}
+
 function makeSymlink({ outside }: Place, path: Buffer, target: string): void {
   if (fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) fs.unlinkSync(path);
   fs.symlinkSync(target.replace('@outside', outside), path);
 }
 
-function swap(place: Place, path: Buffer, kind: 'file' | 'directory' | 'symlink'): void {
+function swap(place: Place, path: Buffer, kind: Kind): void {
   fs.rmSync(path, { recursive: true, force: true });
   if (kind === 'file') fs.writeFileSync(path, 'swap');
   else if (kind === 'directory') fs.mkdirSync(path);
+  else if (kind === 'fifo') makePipe(place, path);
   else makeSymlink(place, path, '@outside');
 }

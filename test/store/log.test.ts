@@ -19,6 +19,7 @@ const record = (step: number, label = ''): LogRecord => ({
   undoes: [],
   partial: false,
   whole: true,
+  times: 'now',
   plan: {
     kind: 'inline',
     changes: [

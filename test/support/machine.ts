@@ -72,6 +72,18 @@ export const SMALL_DISKS: Need = {
   },
 };
 
+/** The right to have a directory stand at two places. */
+export const BIND_MOUNTS: Need = {
+  name: 'right to bind a directory',
+  isHere: () => {
+    const at = mkdtempSync(path.join(os.tmpdir(), 'preimage-bind-'));
+    const mounted = spawnSync('mount', ['--bind', at, at]);
+    if (mounted.status === 0) spawnSync('umount', ['-l', at]);
+    rmSync(at, { recursive: true, force: true });
+    return mounted.status === 0;
+  },
+};
+
 /** Root reads everything; without these two rights it is held to the mode like anybody else. */
 export const HELD_TO_THE_MODE: readonly string[] =
   process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
@@ -81,6 +93,18 @@ export const UNPRIVILEGED: Need =
   process.getuid?.() === 0
     ? command('setpriv', '--bounding-set=-dac_override,-dac_read_search', 'true')
     : { name: 'modes', isHere: () => process.platform !== 'win32' };
+
+/** A file system and the right to mark files immutable on it. */
+export const IMMUTABLE: Need = {
+  name: 'right to mark files immutable',
+  isHere: () => {
+    const at = mkdtempSync(path.join(os.tmpdir(), 'preimage-chattr-'));
+    const marked = spawnSync('chattr', ['+i', at]).status === 0;
+    if (marked) spawnSync('chattr', ['-i', at]);
+    rmSync(at, { recursive: true, force: true });
+    return marked;
+  },
+};
 
 /** Users with numbers. */
 export const OWNERS: Need = {

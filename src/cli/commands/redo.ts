@@ -7,18 +7,22 @@ import { Progress } from '../progress.js';
 import { rewindLines } from '../text.js';
 import { withStore } from '../with-store.js';
 
+type Options = CommonOptions & { readonly force?: boolean; readonly preserveMtime?: boolean };
+
 /** `preimage redo`: takes the last rewind back. */
 export function define(command: Command, context: Context): void {
   command
     .summary('take the last rewind back')
     .description('Brings back what the last rewind put away; again for the one before it.')
     .option('--force', 'bring back what was changed since as well; it is captured first')
+    .option('--preserve-mtime', 'give files their old modification time (default: now)')
     .addHelpText('after', '\nExample:\n  preimage rewind && preimage redo')
-    .action(async (options: CommonOptions & { readonly force?: boolean }) => {
+    .action(async (options: Options) => {
       const progress = new Progress(options.quiet === true);
       const result = await withStore(options, (store) =>
         store.redo({
           force: options.force === true,
+          preserveMtime: options.preserveMtime === true,
           onProgress: (done, total) => {
             progress.rewind(done, total);
           },

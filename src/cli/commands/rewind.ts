@@ -12,6 +12,7 @@ type Options = CommonOptions & {
   readonly force?: boolean;
   readonly git?: boolean;
   readonly merge?: boolean;
+  readonly preserveMtime?: boolean;
 };
 
 /** `preimage rewind`: puts the workspace back. */
@@ -29,6 +30,7 @@ export function define(command: Command, context: Context): void {
     .option('--force', 'put back what is in conflict as well; it is captured first')
     .option('--merge', 'keep later edits of a text file where they merge with what is put back')
     .option('--git', 'put back .git as well')
+    .option('--preserve-mtime', 'give files their old modification time (default: now)')
     .addHelpText(
       'after',
       '\nExample:\n  preimage rewind t1 --dry-run\n  preimage rewind t1 src/app.js\n' +
@@ -43,6 +45,7 @@ export function define(command: Command, context: Context): void {
         force: options.force === true,
         git: options.git === true,
         merge: options.merge === true,
+        preserveMtime: options.preserveMtime === true,
         onProgress: (done: number, total: number) => {
           progress.rewind(done, total);
         },
