@@ -35,6 +35,7 @@ export { errnoWords, PreimageError, type ProblemCode } from './core/problem.js';
 export { type ByteString, fromText, type RelPath, toText } from './core/relpath.js';
 export { DEFAULT_RETENTION, type Retention } from './core/retention.js';
 export { DEFAULT_MAX_FILE, type Rules } from './core/rules.js';
+export type { Breach, RunRules } from './core/run-rules.js';
 export type { ForeignEdit, IntervalName, SquashedChange } from './core/squash.js';
 export { formatDuration, formatSize, parseDuration, parseSize } from './core/units.js';
 export type { ClosedStep } from './turn/close-step.js';
@@ -54,7 +55,7 @@ export type {
 export type { RewindResult } from './turn/rewind.js';
 export { type CommandResult, runCommand } from './turn/run-command.js';
 export { type OpenTurn, type OpenTurnOptions, openTurn } from './turn/session.js';
-export type { RuleOptions } from './turn/settings.js';
+export type { RuleOptions, RunRuleOptions } from './turn/settings.js';
 export { type Status, workspaceStatus } from './turn/status.js';
 export { openStore, type RewindRequest, type Store } from './turn/store.js';
 export { type VerifyOptions, type VerifyReport, verifyStore } from './turn/verify.js';

@@ -209,5 +209,15 @@ function stepJson({ id, open, end }: WorkStep): object {
   const shared = { id, kind: open.kind, command: open.command, cwd: open.cwd, openedAt: open.at };
   if (end.kind === 'open') return { ...shared, closedAt: null, exitCode: null };
   const { at, exitCode, recovered, warnings } = end.record;
-  return { ...shared, closedAt: at, exitCode, recovered, warnings };
+  const unsettled = end.record.unsettled.map(pathJson);
+  const broken = end.record.broken.map(({ path, rule }) => ({ ...pathJson(path), rule }));
+  return {
+    ...shared,
+    closedAt: at,
+    exitCode,
+    recovered,
+    warnings,
+    ...(unsettled.length === 0 ? {} : { unsettled }),
+    ...(broken.length === 0 ? {} : { broken }),
+  };
 }

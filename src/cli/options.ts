@@ -63,7 +63,8 @@ export function rulesOf({ include, exclude, maxFile }: ScanOptions): RuleOptions
   };
 }
 
-function collect(value: string, previous: string[] = []): string[] {
+/** Reads one of several values of an option. */
+export function collect(value: string, previous: string[] = []): string[] {
   return [...previous, value];
 }
 

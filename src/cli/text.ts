@@ -67,7 +67,7 @@ export function turnHead(report: TurnReport): string[] {
       ...(report.label === '' ? [] : [printableText(report.label)]),
     ].join('  '),
   ];
-  for (const step of report.steps) lines.push(`  ${stepLine(step)}`);
+  for (const step of report.steps) lines.push(`  ${stepLine(step)}`, ...stepNotes(step));
   if (report.overlaps.length > 0) {
     lines.push(`  at the same time: ${report.overlaps.join(', ')}`);
   }
@@ -195,6 +195,15 @@ function stepLine({ id, open, end }: WorkStep): string {
   const code = end.record.exitCode === null ? '' : `  exit ${end.record.exitCode}`;
   const how = end.record.recovered ? '  recovered after a crash' : '';
   return `step ${id}  ${what}${where}  ${seconds.toFixed(1)} s${code}${how}`;
+}
+
+/** What a step left moving, and what it changed against its rules. */
+function stepNotes({ end }: WorkStep): string[] {
+  if (end.kind === 'open') return [];
+  const { unsettled, broken } = end.record;
+  const moving = unsettled.map((path) => `still written to when it closed: ${printable(path)}`);
+  const breaches = broken.map(({ path, rule }) => `rule broken: ${printable(path)}: ${rule}`);
+  return [...moving, ...breaches].map((note) => `    ${tint('strange', note)}`);
 }
 
 function isDirectoryChange({ before, after }: Change): boolean {

@@ -124,7 +124,7 @@ export type UndoSet = {
 };
 
 /**
- * Chooses what a rewind of a turn takes along.
+ * Chooses what a rewind of a turn, or of some of its steps, takes along.
  *
  * A turn that opened after this one closed is later and goes along; one that overlaps it is concurrent
  * and stays whole, also with what it did afterwards. Steps that are undone already are out.
@@ -138,11 +138,15 @@ export function undoSet(history: History, turn: Turn): UndoSet {
     const live = liveSteps(history, other);
     const span = spanOf(live);
     if (live.length === 0 || span.until < from) continue;
-    if (other.id === turn.id || span.from > until) {
-      steps.push(...live);
+    if (other.id === turn.id) {
+      const own = new Set(turn.steps.map(({ id }) => id));
+      for (const step of live) if (own.has(step.id)) steps.push(step);
+      turns.push(other.id);
+    } else if (span.from > until) {
+      for (const step of live) steps.push(step);
       turns.push(other.id);
     } else {
-      concurrent.push(...live.filter((step) => closedLine(step) > from));
+      for (const step of live) if (closedLine(step) > from) concurrent.push(step);
     }
   }
   const rewinds = history.steps.filter(

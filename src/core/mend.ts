@@ -159,6 +159,7 @@ function endOf(opening: OpenRecord | RewindRecord): CloseRecord | RewoundRecord 
     leftOut: [],
     warnings: [LOST_CLOSE],
     repositories: [],
+    broken: [],
   };
 }
 

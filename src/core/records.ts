@@ -86,6 +86,8 @@ const CloseSchema = v.object({
   leftOut: v.optional(v.array(v.object({ path: PathSchema, reason: v.string() })), []),
   warnings: v.array(v.string()),
   repositories: v.optional(v.array(RepositoryNoteSchema), []),
+  /** What was changed against the rules of the run. */
+  broken: v.optional(v.array(v.object({ path: PathSchema, rule: v.string() })), []),
 });
 
 const RewindSchema = v.object({

@@ -1,4 +1,5 @@
 import micromatch from 'micromatch';
+import { matchSelfOrAbove } from './globs.js';
 import { nameOf, type RelPath, toText } from './relpath.js';
 
 /** What a step covers: globs relative to the root (micromatch syntax) and a size in bytes. */
@@ -84,25 +85,3 @@ export function compileRules(rules: Rules): Coverage {
 }
 
 const COVERED: Verdict = { kind: 'covered' };
-
-/** Makes a function that gives the first glob that matches a path or a directory above it, or ''. */
-function matchSelfOrAbove(globs: readonly string[]): (path: RelPath) => string {
-  if (globs.length === 0) return () => '';
-  const matchers = globs.map((glob) => ({
-    glob,
-    match: micromatch.matcher(trimSlash(glob), { dot: true }),
-  }));
-  return (path) => {
-    let text = toText(path).text;
-    while (text !== '') {
-      for (const { glob, match } of matchers) if (match(text)) return glob;
-      const slash = text.lastIndexOf('/');
-      text = slash < 0 ? '' : text.slice(0, slash);
-    }
-    return '';
-  };
-}
-
-function trimSlash(glob: string): string {
-  return glob.length > 1 ? glob.replace(/^\.\//, '').replace(/\/+$/, '') : glob;
-}

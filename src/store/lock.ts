@@ -21,7 +21,7 @@ export function withLock<T>(locks: string, name: string, run: () => T): T {
   const path = join(locks, name);
   const holder = acquire(path, WAIT_MS);
   if (holder === 'acquired') return releasing(path, run);
-  const who = holder === 'unreadable' ? 'an unknown process' : `process ${holder.pid}`;
+  const who = holder === 'unreadable' ? 'An unknown process' : `Process ${holder.pid}`;
   throw new PreimageError('busy', `${who} holds the workspace's history (${path}).`, {
     hint: 'Wait until it has finished, then try again.',
   });
@@ -41,8 +41,12 @@ function releasing<T>(path: string, run: () => T): T {
   }
 }
 
+/** The locks that this process holds: one of its own that is not among them was left behind. */
+const HELD = new Set<string>();
+
 /** A lock that cannot be removed dies with us: no reason to call what was done under it undone. */
 function release(path: string): void {
+  HELD.delete(path);
   try {
     fs.rmSync(path, { force: true });
   } catch (error) {
@@ -54,7 +58,10 @@ function acquire(path: string, waitMs: number): 'acquired' | 'unreadable' | Proc
   const own = JSON.stringify(ownIdentity());
   const deadline = Date.now() + waitMs;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-    if (tryAcquire(path, own)) return 'acquired';
+    if (tryAcquire(path, own)) {
+      HELD.add(path);
+      return 'acquired';
+    }
     const holder = readHolder(path);
     if (holder === 'gone') continue;
     if (isDead(path, holder) && breakLock(path, own)) continue;
@@ -68,9 +75,15 @@ function acquire(path: string, waitMs: number): 'acquired' | 'unreadable' | Proc
  * where there are no hard links, one that is being made just now.
  */
 function isDead(path: string, holder: ProcessIdentity | 'unreadable'): boolean {
-  if (holder !== 'unreadable') return !isAlive(holder);
+  if (holder !== 'unreadable') return !isAlive(holder) || isLeftByUs(path, holder);
   const stat = fs.statSync(path, { throwIfNoEntry: false });
   return stat !== undefined && Date.now() - stat.mtimeMs > UNREADABLE_MS;
+}
+
+/** Reports whether a lock is our own that we could not remove when we let go of it. */
+function isLeftByUs(path: string, { pid, start, boot }: ProcessIdentity): boolean {
+  const own = ownIdentity();
+  return pid === own.pid && start === own.start && boot === own.boot && !HELD.has(path);
 }
 
 /** How old a lock that cannot be read must be to be taken for dead. */

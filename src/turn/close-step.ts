@@ -5,6 +5,7 @@ import { FLAG, type Manifest } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { CloseRecord } from '../core/records.js';
 import { type RelPath, toText } from '../core/relpath.js';
+import { findBreaches, type RunRules } from '../core/run-rules.js';
 import { openTree } from '../files/tree.js';
 import type { EarlyHash, ScanProgress } from '../scan/request.js';
 import { BigFiles } from '../store/big-files.js';
@@ -27,7 +28,8 @@ import { noteRepositories } from './git-notes.js';
 import { orGiveUp } from './given-up.js';
 import { HostReader } from './host-client.js';
 import { removeStaged } from './leftovers.js';
-import { scanIntoStore } from './scan-into-store.js';
+import { type Scanned, scanIntoStore } from './scan-into-store.js';
+import { scanUntilSettled } from './settle.js';
 import { saying } from './system-trouble.js';
 import { tidyUp } from './tidy-up.js';
 import { encodeEvents } from './timeline-events.js';
@@ -39,6 +41,8 @@ export type CloseOptions = {
   readonly exitCode: number | 'none';
   /** The step is closed by somebody else after its process died. */
   readonly recovered: boolean;
+  /** What the run was allowed to change. */
+  readonly rules: RunRules;
   readonly onProgress: (progress: ScanProgress) => void;
 };
 
@@ -82,22 +86,24 @@ async function close(
   const control = controlOf(layout, open.control);
   removeDrafts(workspace, step.id, control);
   const host = new HostReader(control);
-  host.update();
-  host.writeCookie(CLOSING);
-  const scanned = scanIntoStore(workspace, {
-    rules: open.rules,
-    baseline: { id: open.manifest, manifest: opened },
-    keepCoverage: true,
-    early: readEarly(workspace, control),
-    round: step.id,
-    begins: false,
-    onProgress: options.onProgress,
-  });
+  const { scanned, cookieSeen, unsettled } = await scanUntilSettled<Scanned>(
+    workspace.root,
+    host,
+    (previous) =>
+      scanIntoStore(workspace, {
+        rules: open.rules,
+        baseline: previous === 'none' ? { id: open.manifest, manifest: opened } : previous,
+        keepCoverage: true,
+        early: readEarly(workspace, control),
+        round: step.id,
+        begins: false,
+        onProgress: options.onProgress,
+      }),
+  );
   const changes = addCaptures(workspace, control, {
     opened,
     changes: recallLarge(layout.big, diffManifests(opened, scanned.manifest)),
   });
-  const cookieSeen = await host.cookie(CLOSING);
   const timeline = judge(workspace, step, { host, cookieSeen, changes });
   host.end();
   const ref = storeChanges(layout.details, changes);
@@ -110,7 +116,7 @@ async function close(
     changes: ref.kind === 'inline' ? { kind: 'inline', changes: [...changes] } : { ...ref },
     manifest: scanned.id,
     timeline,
-    unsettled: [],
+    unsettled,
     leftOut: scanned.manifest.leftOut(MOST_LEFT_OUT),
     warnings: [...scanned.warnings],
     repositories: noteRepositories(changes, {
@@ -118,6 +124,7 @@ async function close(
       closed: scanned.manifest,
       packs: workspace.packs,
     }),
+    broken: findBreaches(changes, options.rules),
   };
   const named = new Set<string>([scanned.id]);
   let othersAreOpen = false;
@@ -162,8 +169,6 @@ function recallLarge(directory: string, changes: readonly Change[]): readonly Ch
   big.sync();
   return recalled;
 }
-
-const CLOSING = 'closing';
 
 /** How many directories that were left out a step names. */
 const MOST_LEFT_OUT = 50;

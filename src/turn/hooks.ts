@@ -1,5 +1,6 @@
 import type { WorkStep } from '../core/history.js';
 import { PreimageError } from '../core/problem.js';
+import { NO_RUN_RULES } from '../core/run-rules.js';
 import { isAlive } from '../files/process-identity.js';
 import type { ScanProgress } from '../scan/request.js';
 import type { Backend } from '../watch/watcher.js';
@@ -56,6 +57,7 @@ export async function closeTurn(
     const closed = await closeStep(workspace, step, {
       exitCode: 'none',
       recovered: false,
+      rules: NO_RUN_RULES,
       onProgress: options.onProgress ?? (() => {}),
     });
     if (closed !== 'gone') return closed;

@@ -1,5 +1,6 @@
 import { openSteps, type Step } from '../core/history.js';
 import type { Outcome } from '../core/outcome.js';
+import { NO_RUN_RULES } from '../core/run-rules.js';
 import { isAlive } from '../files/process-identity.js';
 import { closeStep } from './close-step.js';
 import { controlOf, orphanedControls, removeControl } from './control.js';
@@ -38,7 +39,12 @@ export async function recover(
     if (step.kind === 'rewind') {
       left = finishRewind(workspace, step);
     } else {
-      await closeStep(workspace, step, { exitCode: 'none', recovered: true, onProgress: () => {} });
+      await closeStep(workspace, step, {
+        exitCode: 'none',
+        recovered: true,
+        rules: NO_RUN_RULES,
+        onProgress: () => {},
+      });
     }
     recovered.push({ step: step.id, turn: step.open.turn, left });
   }

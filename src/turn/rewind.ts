@@ -1,10 +1,16 @@
-import { type History, nameOfStep, openedAt, type Step, undoSet } from '../core/history.js';
+import {
+  type History,
+  nameOfStep,
+  openedAt,
+  type Step,
+  type Turn,
+  undoSet,
+} from '../core/history.js';
 import type { Image } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
 import type { Outcome } from '../core/outcome.js';
 import { outcomeOf, type Plan } from '../core/plan.js';
-import type { PlannedChange } from '../core/planned.js';
-import { isLoan } from '../core/planned.js';
+import { isLoan, type PlannedChange } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
 import { compose, EMPTY_SQUASH, inPathOrder, squash, squashOf } from '../core/squash.js';
@@ -50,7 +56,24 @@ export function rewind(
   turn: string | 'newest',
   options: RewindOptions,
 ): Promise<RewindResult> {
-  return saying('rewind', UNTOUCHED, () => rewindTurn(workspace, turn, options));
+  return saying('rewind', UNTOUCHED, () =>
+    rewindChosen(workspace, options, (history) => chooseTurn(workspace, history, turn)),
+  );
+}
+
+/** Puts the workspace back to how it was when one step opened, later turns included. */
+export function rewindStep(
+  workspace: Workspace,
+  step: number,
+  options: RewindOptions,
+): Promise<RewindResult> {
+  return saying('rewind', UNTOUCHED, () =>
+    rewindChosen(workspace, options, ({ steps }) => {
+      const work = steps.find((each) => each.id === step && each.kind === 'work');
+      if (work?.kind === 'work') return { id: work.open.turn, steps: [work] };
+      throw new PreimageError('no-such-turn', `There is no step ${step} any more.`);
+    }),
+  );
 }
 
 /** Takes the last rewind back that no redo has taken back yet. */
@@ -60,15 +83,15 @@ export function redo(workspace: Workspace, options: RewindOptions): Promise<Rewi
 
 const UNTOUCHED = 'Nothing was changed; try again.';
 
-async function rewindTurn(
+async function rewindChosen(
   workspace: Workspace,
-  turn: string | 'newest',
   options: RewindOptions,
+  choose: (history: History) => Turn,
 ): Promise<RewindResult> {
   await recover(workspace);
   const state = workspace.readLog();
   refuseWhileOpen(state.history);
-  const target = chooseTurn(workspace, state.history, turn);
+  const target = choose(state.history);
   const undo = undoSet(state.history, target);
   const contested = new Map<RelPath, string>();
   for (const step of undo.concurrent) {

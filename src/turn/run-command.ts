@@ -16,11 +16,13 @@ export type CommandResult =
 /**
  * Runs a command with our own terminal and in our own process group, so that Ctrl-C, Ctrl-Z and job
  * control reach it as without us. Signals do not end us while it runs: it decides, and we close the
- * step. The signals stay caught until the caller calls `release`.
+ * step. The signals stay caught until the caller calls `release`. `onStart` gets what ends the command
+ * early: SIGTERM, and SIGKILL for one that still runs 5 seconds later.
  */
 export async function runCommand(
   command: readonly string[],
   cwd: ByteString,
+  onStart: (stop: () => void) => void = () => {},
 ): Promise<{ readonly result: CommandResult; readonly release: () => void }> {
   const [program = '', ...args] = command;
   let forward: (signal: NodeJS.Signals) => void = () => {};
@@ -32,11 +34,18 @@ export async function runCommand(
     forward = (signal) => {
       child.kill(signal);
     };
+    let killer: NodeJS.Timeout | undefined;
+    onStart(() => {
+      if (killer !== undefined) return;
+      child.kill('SIGTERM');
+      killer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS);
+    });
     child.on('error', (error) => {
       const exitCode = errnoOf(error) === 'ENOENT' ? 127 : 126;
       resolve({ kind: 'not-started', exitCode, reason: errnoWords(error) });
     });
     child.on('exit', (code, signal) => {
+      clearTimeout(killer);
       if (signal === null) resolve({ kind: 'exited', exitCode: code ?? 0 });
       else resolve({ kind: 'killed', signal, exitCode: 128 + (os.constants.signals[signal] ?? 0) });
     });
@@ -44,6 +53,9 @@ export async function runCommand(
   forward = () => {};
   return { result, release };
 }
+
+/** How long a command that is to end may take for that. */
+const PATIENCE_MS = 5000;
 
 /** Waits for Ctrl-C, SIGTERM or SIGHUP. */
 export function waitForSignal(): Promise<NodeJS.Signals> {

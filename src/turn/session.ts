@@ -4,6 +4,7 @@ import { type Image, PERMISSIONS, sameImage } from '../core/image.js';
 import { printable } from '../core/printable.js';
 import { PreimageError } from '../core/problem.js';
 import { parentOf, type RelPath } from '../core/relpath.js';
+import { NO_RUN_RULES } from '../core/run-rules.js';
 import { PRIVATE_FILE, writeAll } from '../files/durable.js';
 import { lookWhole } from '../files/look-all.js';
 import { openTree, spotOf } from '../files/tree.js';
@@ -124,6 +125,7 @@ class Session implements OpenTurn {
         ? await closeStep(this.#workspace, step, {
             exitCode: 'none',
             recovered: false,
+            rules: NO_RUN_RULES,
             onProgress: () => {},
           })
         : 'gone';

@@ -5,6 +5,7 @@ import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { type ByteString, toText } from '../core/relpath.js';
 import { DEFAULT_RETENTION, type Retention } from '../core/retention.js';
 import { DEFAULT_RULES, type Rules } from '../core/rules.js';
+import { NO_RUN_RULES, type RunRules } from '../core/run-rules.js';
 import { parseDuration, parseSize } from '../core/units.js';
 
 /** Where settings that should stay are kept, at the root. */
@@ -25,6 +26,21 @@ export function resolveRules(root: ByteString, options: RuleOptions): Rules {
     include: options.include ?? settings.include ?? DEFAULT_RULES.include,
     exclude: options.exclude ?? settings.exclude ?? DEFAULT_RULES.exclude,
     maxFile: options.maxFile ?? settings.maxFile ?? DEFAULT_RULES.maxFile,
+  };
+}
+
+/** What a caller may say of what a run may change; see {@link RunRules}. */
+export type RunRuleOptions = {
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+};
+
+/** Puts together what a run may change: what the caller says wins over the settings file, list by list. */
+export function resolveRunRules(root: ByteString, options: RunRuleOptions): RunRules {
+  const settings = readSettings(join(toText(root).text, SETTINGS_FILE));
+  return {
+    allow: options.allow ?? settings.allow ?? NO_RUN_RULES.allow,
+    deny: options.deny ?? settings.deny ?? NO_RUN_RULES.deny,
   };
 }
 
@@ -61,6 +77,8 @@ const SettingsSchema = v.strictObject({
   include: v.optional(Globs),
   exclude: v.optional(Globs),
   maxFile: v.optional(Size),
+  allow: v.optional(Globs),
+  deny: v.optional(Globs),
   keep: v.optional(Count),
   olderThan: v.optional(Duration),
   maxSize: v.optional(Size),
@@ -83,7 +101,7 @@ function readSettings(path: string): v.InferOutput<typeof SettingsSchema> {
     `${path}${where === null ? '' : `, ${where}`}: ${issue.message}.`,
     {
       hint:
-        'It may hold include and exclude (lists of globs), maxFile and maxSize (sizes), ' +
+        'It may hold include, exclude, allow and deny (lists of globs), maxFile and maxSize (sizes), ' +
         'keep (a number of turns) and olderThan (such as "30d").',
     },
   );

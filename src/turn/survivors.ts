@@ -40,7 +40,7 @@ export function findSurvivors(
 
 /**
  * Finds, for each file with several names that a plan puts back, a name of it among those that are as
- * they were but are another inode by now: put back before, by an apply that did not come to the others.
+ * they were: put back before, by an apply that did not come to the others.
  */
 export function findMoved(
   tree: Tree,
@@ -57,8 +57,8 @@ export function findMoved(
   }
   for (const [path, now] of lookAtAll(tree, candidates.keys(), 'hash-only')) {
     const image = candidates.get(path);
-    if (image === undefined || !sameImage(now.image, image)) continue;
-    if (!now.stamp.startsWith(`${image.link}:`)) moved.set(fileKey(image), path);
+    // By another inode number or by the same one: what is freed is given out again.
+    if (image !== undefined && sameImage(now.image, image)) moved.set(fileKey(image), path);
   }
   return moved;
 }

@@ -1,4 +1,4 @@
-import { PreimageError } from '../core/problem.js';
+import { errnoOf, errnoWords, PreimageError } from '../core/problem.js';
 import { chooseCut, type Retention, withSlack } from '../core/retention.js';
 import { freedBy, hasManySmall, planReclaim } from '../store/reclaim-plan.js';
 import { Trash } from '../store/trash.js';
@@ -23,7 +23,8 @@ export function tidyUp(workspace: Workspace, baseline: number): string[] {
     return result === 'held' ? [] : result.notes.map((note) => `prune: ${note}`);
   } catch (error) {
     if (error instanceof PreimageError && error.code === 'busy') return [];
-    return [`prune: ${error instanceof Error ? error.message : String(error)}`];
+    const known = errnoOf(error) === '' ? String(error) : errnoWords(error);
+    return [`prune: ${error instanceof PreimageError ? error.message : known}`];
   }
 }
 

@@ -1,21 +1,34 @@
+import type { Breach, RunRules } from '../core/run-rules.js';
 import type { ScanProgress } from '../scan/request.js';
 import type { Backend, WatchEvent } from '../watch/watcher.js';
 import { type ClosedStep, closeStep } from './close-step.js';
+import { Guard } from './guard.js';
 import { HostReader } from './host-client.js';
 import type { WhichWorkspace } from './locate.js';
 import { type OpenedStep, openStep } from './open-step.js';
+import { type RewindResult, rewindStep } from './rewind.js';
 import { type CommandResult, runCommand, waitForSignal } from './run-command.js';
-import { type RuleOptions, resolveRules } from './settings.js';
+import {
+  type RuleOptions,
+  type RunRuleOptions,
+  resolveRules,
+  resolveRunRules,
+} from './settings.js';
 import { openWorkspace, type Workspace } from './workspace.js';
 
 /** How a command is watched. */
 export type WatchCommandOptions = WhichWorkspace &
-  RuleOptions & {
+  RuleOptions &
+  RunRuleOptions & {
     /** The next free id if left out. */
     readonly turn?: string;
     readonly label?: string;
     readonly watcher?: Backend | 'default' | 'none';
     readonly onProgress?: (progress: ScanProgress) => void;
+    /** Puts everything back where the command fails or breaks a rule. */
+    readonly atomic?: boolean;
+    /** Ends the command once the watcher sees a change of what no run may change. */
+    readonly stopOnDeny?: boolean;
     /** Called when all old bytes are safe, before anything runs. */
     readonly onOpen?: (opened: OpenedStep) => void;
   };
@@ -27,6 +40,14 @@ export type Watched = {
   /** The step as it was closed, or why it could not be: then the next command recovers it. */
   readonly closing: ClosedStep | { readonly kind: 'left-open'; readonly error: unknown };
   readonly warnings: readonly string[];
+  /** What the run might change. */
+  readonly rules: RunRules;
+  /** What was changed against that. */
+  readonly broken: readonly Breach[];
+  /** What the command was ended early for, where it was. */
+  readonly stoppedFor: Breach | 'none';
+  /** What came of putting everything back, where that was asked for and needed. */
+  readonly putBack: RewindResult | { readonly kind: 'failed'; readonly error: unknown } | 'none';
 };
 
 /** Opens a step, runs a command with the terminal, closes the step. */
@@ -37,9 +58,19 @@ export async function watchCommand(
   const workspace = openWorkspace(options);
   try {
     const opened = await open(workspace, options, { kind: 'command', command });
-    const { result, release } = await runCommand(command, workspace.located.cwd);
+    const rules = resolveRunRules(workspace.root, options);
+    const guard = options.stopOnDeny === true ? new Guard(opened, rules) : undefined;
+    const { result, release } = await runCommand(command, workspace.located.cwd, (stop) => {
+      guard?.start(stop);
+    });
+    guard?.end();
     try {
-      return await close(workspace, opened, { result, exitCode: result.exitCode, options });
+      const end = { result, exitCode: result.exitCode, rules, options };
+      const watched = await close(workspace, opened, end);
+      const done = { ...watched, stoppedFor: guard?.seen ?? 'none' } as const;
+      const failed = result.exitCode !== 0 || done.broken.length > 0;
+      if (options.atomic !== true || !failed || 'kind' in done.closing) return done;
+      return { ...done, putBack: await putBack(workspace, opened) };
     } finally {
       release();
     }
@@ -65,7 +96,8 @@ export async function watchUntilSignal(
     await waitForSignal();
     clearInterval(timer);
     const result = { kind: 'exited', exitCode: 0 } as const;
-    return await close(workspace, opened, { result, exitCode: 'none', options });
+    const rules = resolveRunRules(workspace.root, options);
+    return await close(workspace, opened, { result, exitCode: 'none', rules, options });
   } finally {
     workspace.close();
   }
@@ -99,23 +131,36 @@ async function close(
   end: {
     readonly result: CommandResult;
     readonly exitCode: number | 'none';
+    readonly rules: RunRules;
     readonly options: WatchCommandOptions;
   },
 ): Promise<Watched> {
   const { turn, step: id } = opened.record;
-  const { result, exitCode, options } = end;
-  const warnings = opened.scanned.warnings;
+  const { result, exitCode, rules, options } = end;
+  const { warnings } = opened.scanned;
+  const rest = { turn, result, warnings, rules, stoppedFor: 'none', putBack: 'none' } as const;
   try {
     const step = workspace.readLog().history.steps.find((candidate) => candidate.id === id);
     if (step?.kind !== 'work') throw new Error('the step is not in the log any more');
     const closed = await closeStep(workspace, step, {
       exitCode,
       recovered: false,
+      rules,
       onProgress: options.onProgress ?? (() => {}),
     });
     if (closed === 'gone') throw new Error('another process closed the step');
-    return { turn, result, closing: closed, warnings };
+    return { ...rest, closing: closed, broken: closed.record.broken };
   } catch (error) {
-    return { turn, result, closing: { kind: 'left-open', error }, warnings };
+    return { ...rest, closing: { kind: 'left-open', error }, broken: [] };
+  }
+}
+
+/** Puts back all that a step changed, repositories and times included: as if it had not run. */
+async function putBack(workspace: Workspace, { record }: OpenedStep): Promise<Watched['putBack']> {
+  const options = { paths: [], dryRun: false, force: false, merge: false, onProgress: () => {} };
+  try {
+    return await rewindStep(workspace, record.step, { ...options, git: true, preserveMtime: true });
+  } catch (error) {
+    return { kind: 'failed', error };
   }
 }

@@ -123,6 +123,7 @@ const CLOSE = {
   leftOut: [],
   warnings: [],
   repositories: [],
+  broken: [],
 };
 
 const REWIND = {

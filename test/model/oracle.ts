@@ -16,8 +16,9 @@ type Image =
   | Content;
 
 type Content = Described & {
-  /** For a file that had several names: its inode. */
+  /** For a file that had several names: its inode, and its time of last change. */
   readonly link?: string;
+  readonly mtime?: bigint;
 };
 
 type Change = { readonly before: Image; readonly after: Image };
@@ -285,8 +286,8 @@ function lookAt(disk: Disk, path: string): { kind: 'absent' } | Content {
 
 function contentOf(standing: Standing): Content {
   if (standing.kind !== 'file') return standing;
-  const { data, mode, owner, inode, links } = standing;
-  return { kind: 'file', data, mode, owner, ...(links > 1 ? { link: inode } : {}) };
+  const { data, mode, owner, inode, links, mtime } = standing;
+  return { kind: 'file', data, mode, owner, ...(links > 1 ? { link: inode, mtime } : {}) };
 }
 
 function isLeftOut(path: string, standing: Standing | undefined): boolean {
@@ -444,7 +445,12 @@ function judge(path: string, change: Squashed, { ask, contested, disk }: Job): V
 
 type Inode = { data: string; mode: number; owner: string };
 /** Names that are put back as names of one file, `link` telling which it was. */
-type Group = { readonly link: string; readonly inode: Inode; readonly paths: string[] };
+type Group = {
+  readonly link: string;
+  readonly mtime: bigint | undefined;
+  readonly inode: Inode;
+  readonly paths: string[];
+};
 
 /** The tree after a rewind, hard links and all. */
 function applied(
@@ -478,9 +484,12 @@ function applied(
       // names, which nobody asked for. That is what one file under several names means.
       const isRewritten = isOnly && stands;
       if (isRewritten) tree.set(path, { kind: 'file', inode: group.inode });
-      const untouched =
-        isName(stood.get(path), group.link) && mtime(stood.get(path)) === mtime(now);
-      const survives = untouched && same(lookAt(disk, path), { kind: 'file', ...group.inode });
+      // READING: the number of an inode that is gone is given out again, so it is the file that is meant
+      // if it had other names when it was last scanned, or was not written since the pre-image.
+      const scanned = stood.get(path);
+      const isMeant =
+        isName(scanned, group.link) && (linksOf(scanned) > 1 || mtime(now) === group.mtime);
+      const survives = isMeant && same(lookAt(disk, path), { kind: 'file', ...group.inode });
       if (isRewritten || survives) group.paths.push(path);
     }
   }
@@ -494,7 +503,7 @@ function applied(
 type NotFile = Exclude<Described, { kind: 'file' }>;
 
 function groupFor(groups: Group[], path: string, to: Extract<Content, { kind: 'file' }>): Inode {
-  const { link, data, mode, owner } = to;
+  const { link, mtime: written, data, mode, owner } = to;
   const known = groups.find(
     (group) => group.link === link && same({ kind: 'file', ...group.inode }, to),
   );
@@ -503,12 +512,16 @@ function groupFor(groups: Group[], path: string, to: Extract<Content, { kind: 'f
     return known.inode;
   }
   const inode = { data, mode, owner };
-  if (link !== undefined) groups.push({ link, inode, paths: [path] });
+  if (link !== undefined) groups.push({ link, mtime: written, inode, paths: [path] });
   return inode;
 }
 
 function isName(standing: Standing | undefined, inode: string): boolean {
   return standing?.kind === 'file' && standing.inode === inode;
+}
+
+function linksOf(standing: Standing | undefined): number {
+  return standing?.kind === 'file' ? standing.links : 0;
 }
 
 function mtime(standing: Standing | undefined): bigint {

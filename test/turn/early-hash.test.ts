@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { compileRules, DEFAULT_RULES } from '../../src/core/rules.js';
+import { NO_RUN_RULES } from '../../src/core/run-rules.js';
 import { closeStep } from '../../src/turn/close-step.js';
 import { EarlyHasher } from '../../src/turn/early-hasher.js';
 import { openStep } from '../../src/turn/open-step.js';
@@ -47,7 +48,7 @@ async function turn(later: (root: string) => void) {
   });
   const step = workspace.readLog().history.steps[0];
   if (step?.kind !== 'work') throw new Error('no step');
-  const options = { exitCode: 0, recovered: false, onProgress: () => {} };
+  const options = { exitCode: 0, recovered: false, rules: NO_RUN_RULES, onProgress: () => {} };
   const closed = await closeStep(workspace, step, options);
   if (closed === 'gone') throw new Error('closed by somebody else');
   const after = closed.changes.map(({ path, after: image }) => [

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import type { Change } from '../../src/core/change.js';
 import { fromText } from '../../src/core/relpath.js';
 import { compileRules, DEFAULT_RULES } from '../../src/core/rules.js';
+import { NO_RUN_RULES } from '../../src/core/run-rules.js';
 import { ownIdentity } from '../../src/files/process-identity.js';
 import { SpoolWriter } from '../../src/store/spool.js';
 import { closeStep } from '../../src/turn/close-step.js';
@@ -92,7 +93,7 @@ async function turnWith(fake: Fake) {
   const hasher = new EarlyHasher({ layout: workspace.layout, control: opened.control, coverage });
   hasher.note(told);
   hasher.hashPending();
-  if (fake.cookie) say({ t: 'cookie', name: 'closing' });
+  if (fake.cookie) say({ t: 'cookie', name: 'closing-1' });
   if (!fake.alive) {
     host.kill('SIGKILL');
     await once(host, 'exit');
@@ -103,7 +104,7 @@ async function turnWith(fake: Fake) {
   const closed = await closeStep(
     workspace,
     { ...step, open: { ...step.open, watcher: 'parcel' } },
-    { exitCode: 0, recovered: false, onProgress: () => {} },
+    { exitCode: 0, recovered: false, rules: NO_RUN_RULES, onProgress: () => {} },
   );
   host.kill('SIGKILL');
   workspace.close();

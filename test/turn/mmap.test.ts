@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Change } from '../../src/core/change.js';
 import { compileRules, DEFAULT_RULES } from '../../src/core/rules.js';
+import { NO_RUN_RULES } from '../../src/core/run-rules.js';
 import { closeStep } from '../../src/turn/close-step.js';
 import { EarlyHasher } from '../../src/turn/early-hasher.js';
 import { type OpenedStep, openStep } from '../../src/turn/open-step.js';
@@ -78,7 +79,7 @@ async function lab(): Promise<{
 async function close(workspace: Workspace): Promise<readonly Change[]> {
   const step = workspace.readLog().history.steps.at(-1);
   if (step?.kind !== 'work') throw new Error('no step');
-  const options = { exitCode: 0, recovered: false, onProgress: () => {} };
+  const options = { exitCode: 0, recovered: false, rules: NO_RUN_RULES, onProgress: () => {} };
   const closed = await closeStep(workspace, step, options);
   if (closed === 'gone') throw new Error('closed by somebody else');
   return closed.changes;

@@ -4,6 +4,7 @@ import {
   fromText,
   openStore,
   PreimageError,
+  printable,
   printableText,
   runCommand,
   type WatchCommandOptions,
@@ -13,20 +14,30 @@ import {
   watchUntilSignal,
 } from '../../index.js';
 import type { Context } from '../context.js';
-import { reportError } from '../errors.js';
+import { EXIT, reportError } from '../errors.js';
 import { printJson, turnJson } from '../json.js';
 import {
   addScanOptions,
   type CommonOptions,
+  collect,
   rulesOf,
   type ScanOptions,
   whichOf,
 } from '../options.js';
 import { Progress } from '../progress.js';
+import { isBack, rulesLines } from '../rules-text.js';
 import { countsText } from '../text.js';
 
 type Options = CommonOptions &
-  ScanOptions & { readonly turn?: string; readonly label?: string; readonly bestEffort?: boolean };
+  ScanOptions & {
+    readonly turn?: string;
+    readonly label?: string;
+    readonly bestEffort?: boolean;
+    readonly allow?: string[];
+    readonly deny?: string[];
+    readonly atomic?: boolean;
+    readonly stopOnDeny?: boolean;
+  };
 
 /** `preimage watch`: runs a command as a turn. */
 export function define(command: Command, context: Context): void {
@@ -42,9 +53,18 @@ export function define(command: Command, context: Context): void {
       .passThroughOptions()
       .option('--turn <id>', 'the turn’s id (default: t1, t2, …); may be used again')
       .option('--label <text>', 'what the turn is about')
-      .option('--best-effort', 'run the command even if its files cannot be made safe'),
+      .option('--best-effort', 'run the command even if its files cannot be made safe')
+      .option('--allow <glob>', 'what may be changed, and nothing else (repeatable)', collect)
+      .option('--deny <glob>', 'what may not be changed (repeatable)', collect)
+      .option('--atomic', 'put all back if the command fails or breaks a rule')
+      .option('--stop-on-deny', 'end the command once it is seen to change what is denied'),
   )
-    .addHelpText('after', '\nExample:\n  preimage watch --turn fix-css -- npx prettier --write .')
+    .addHelpText(
+      'after',
+      '\nA change against --allow or --deny is named, and ends with 1 if the command itself ended ' +
+        'with 0.\n\nExample:\n  preimage watch --turn fix-css -- npx prettier --write .\n' +
+        "  preimage watch --atomic --allow 'src/**' --deny '.env*' -- npm run codemod",
+    )
     .action(async (args: string[], options: Options) => {
       context.exitCode = await run(args, options);
     });
@@ -57,6 +77,10 @@ async function run(command: readonly string[], options: Options): Promise<number
     ...rulesOf(options),
     ...(options.turn === undefined ? {} : { turn: options.turn }),
     ...(options.label === undefined ? {} : { label: options.label }),
+    ...(options.allow === undefined ? {} : { allow: options.allow }),
+    ...(options.deny === undefined ? {} : { deny: options.deny }),
+    atomic: options.atomic === true,
+    stopOnDeny: options.stopOnDeny === true,
     watcher: options.watch === false ? 'none' : 'default',
     onProgress: ({ entries, bytes }) => {
       progress.scan(entries, bytes);
@@ -85,7 +109,8 @@ async function run(command: readonly string[], options: Options): Promise<number
   }
   progress.end();
   report(watched, command, options);
-  return watched.result.exitCode;
+  const { exitCode } = watched.result;
+  return exitCode === EXIT.done && watched.broken.length > 0 ? EXIT.incomplete : exitCode;
 }
 
 function report(watched: Watched, command: readonly string[], options: Options): void {
@@ -100,6 +125,10 @@ function report(watched: Watched, command: readonly string[], options: Options):
     return;
   }
   for (const warning of [...closing.record.warnings, ...closing.notes]) say(`warning: ${warning}`);
+  for (const path of closing.record.unsettled) {
+    say(`warning: ${printable(path)} is still written to: a process was left running`);
+  }
+  for (const line of rulesLines(watched, options)) say(line);
   if (options.json === true) {
     const store = openStore(whichOf(options));
     printJson(turnJson(store.show(turn)), process.stderr);
@@ -108,7 +137,8 @@ function report(watched: Watched, command: readonly string[], options: Options):
   }
   if (options.quiet === true) return;
   const counts = countChanges(closing.changes);
-  const undo = closing.changes.length === 0 ? '' : `; undo: preimage rewind ${turn}`;
+  const undo =
+    closing.changes.length === 0 || isBack(watched) ? '' : `; undo: preimage rewind ${turn}`;
   say(`turn ${turn}: ${countsText(counts)}${undo}`);
 }
 
