@@ -166,9 +166,22 @@ export const ACLS: Need = {
   isHere: () => onScratch('setfacl', '-m', 'u:12345:r') && command('getfacl').isHere(),
 };
 
+/** The right to set the system's own attributes, and to say what a program may do. */
+export const SYSTEM_ATTRIBUTES: Need = {
+  name: 'right to set trusted and security attributes',
+  isHere: () =>
+    onScratch('setfattr', '-n', 'trusted.try', '-v', '1') &&
+    onScratch('setfattr', '-n', 'security.capability', '-v', CAPABILITY),
+};
+
+/** cap_net_raw+ep, as capabilities(7) stores it. */
+export const CAPABILITY = '0x0100000200200000000000000000000000000000';
+
 function onScratch(name: string, ...args: readonly string[]): boolean {
-  const at = mkdtempSync(path.join(os.tmpdir(), 'preimage-try-'));
-  const done = spawnSync(name, [...args, at]).status === 0;
-  rmSync(at, { recursive: true, force: true });
+  const directory = mkdtempSync(path.join(os.tmpdir(), 'preimage-try-'));
+  const file = path.join(directory, 'file');
+  writeFileSync(file, '');
+  const done = spawnSync(name, [...args, file]).status === 0;
+  rmSync(directory, { recursive: true, force: true });
   return done;
 }

@@ -15,7 +15,7 @@ export function define(command: Command, context: Context): void {
     .summary('show what a turn touched')
     .description(
       'Shows what a turn touched, a line a path: A created, M modified, D deleted, ' +
-        'T of new type, P only permissions or owner, ? not captured. ' +
+        'T of new type, P only permissions, owner or attributes, ? not captured. ' +
         'Of a repository it says what moved: HEAD, branches, tags, stashes, index.',
     )
     .argument('<turn>', 'the turn’s id')
