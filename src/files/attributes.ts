@@ -9,6 +9,7 @@ import {
   parseDump,
   unescapeBytes,
 } from '../core/attributes.js';
+import { errnoWords } from '../core/problem.js';
 import { type ByteString, isAscii } from '../core/relpath.js';
 
 /** Whether extended attributes and ACLs can be read and set here, and why not. */
@@ -128,7 +129,8 @@ function start([name = '', ...args]: readonly string[], inputs: readonly ByteStr
     maxBuffer: MOST_OUTPUT,
   });
   // It could not even be started: no memory, no process left.
-  if (error !== undefined || stdout === null) return { output: '', troubles: String(error) };
+  if (error !== undefined || stdout === null)
+    return { output: '', troubles: errnoWords(error) || 'it ended' };
   const troubles = status === 0 ? 'none' : stderr.toString('latin1') || `exit ${status}`;
   return { output: stdout.toString('latin1'), troubles };
 }

@@ -19,12 +19,16 @@ type Met = Pick<MetFile, 'index' | 'previous' | 'sameKey' | 'device'>;
 /** From here on the way through all directories takes longer than opening each of them once. */
 const LONG_PATH = 500;
 
+const NOT_READ =
+  'extended attributes and ACLs could not be read: what this turn does to them may not be undone';
+
 /** What came of asking for attributes. */
 export type AttributesRead = {
   /** Some differ from the baseline's. */
   readonly changed: boolean;
   /** Some are known that the baseline does not know. */
   readonly learned: boolean;
+  readonly warnings: readonly string[];
 };
 
 /**
@@ -102,7 +106,9 @@ export class ScanAttributes {
       if (now !== before) changed = true;
       if (now !== undefined && before === undefined) learned = true;
     });
-    return { changed, learned };
+    const isBroken = read.length > 0 && read.every((each) => each === undefined);
+    const stands = isBroken && asked.some(({ index }) => this.#stands(index));
+    return { changed, learned, warnings: stands ? [NOT_READ] : [] };
   }
 
   #reuse({ index, previous, device }: Met): boolean {
@@ -143,9 +149,13 @@ export class ScanAttributes {
    */
   #ifItStands(index: number, attributes: Attributes | undefined): Attributes | undefined {
     if (attributes === undefined || attributes === '') return attributes;
+    return this.#stands(index) ? attributes : undefined;
+  }
+
+  #stands(index: number): boolean {
     const spot = spotOf(this.#tree, this.#builder.path(index));
     const now = spot.kind === 'spot' ? lookedAt(spot.path) : 'absent';
-    return now !== 'absent' && this.#builder.hasKey(index, now) ? attributes : undefined;
+    return now !== 'absent' && this.#builder.hasKey(index, now);
   }
 }
 

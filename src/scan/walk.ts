@@ -82,9 +82,10 @@ export class Walk {
   }
 
   #result(): ScanResult {
-    const { warnings, hashedFiles, hashedBytes, files, bytes, changed } = this.#hasher;
+    const { hashedFiles, hashedBytes, files, bytes, changed } = this.#hasher;
     const { recorded: attributes } = this.#attributes;
     const asked = this.#attributes.read();
+    const warnings = [...this.#hasher.warnings, ...asked.warnings];
     const counts = { warnings, hashedFiles, hashedBytes, learned: asked.learned };
     const baseline = this.#baseline;
     if (baseline !== 'none' && this.#rows.identical && !changed && !asked.changed) {
