@@ -12,7 +12,11 @@ interface Layer {
 }
 
 const LAYERS: Readonly<Record<string, Layer>> = {
-  core: { layers: [], packages: ['micromatch', 'node-diff3', 'valibot'], node: 'types only' },
+  core: {
+    layers: [],
+    packages: ['diff', 'micromatch', 'node-diff3', 'valibot'],
+    node: 'types only',
+  },
   files: { layers: ['core'], packages: [], node: 'all' },
   scan: { layers: ['core', 'files'], packages: [], node: 'all' },
   watch: {
@@ -27,7 +31,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     node: 'all',
   },
   'index.ts': { layers: ['core', 'turn'], packages: [], node: 'all' },
-  cli: { layers: ['index.ts'], packages: ['commander', 'diff'], node: 'all' },
+  cli: { layers: ['index.ts'], packages: ['commander'], node: 'all' },
 };
 
 /** The one file outside cli/ that may end its process: it is a process entry, forked by path. */

@@ -1,12 +1,16 @@
 // Runs the long forms of the tests that look for what is rare, and prints what was tried:
-// `npm run soak`, or `npm run soak -- 500` for so many lives of the model test instead of 2,000.
+// `npm run soak`, or `npm run soak -- 500` for so many lives of the model test instead of 2,000. Of the
+// injected faults it takes every tenth; `PREIMAGE_FAULTS=1` in the environment takes all (hours).
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const SOAKED = ['test/model', 'test/contain', 'test/many'];
+const SOAKED = [
+  ...['test/model', 'test/contain', 'test/many', 'test/crash', 'test/turn/verify.test.ts'],
+  ...['test/real/stress.test.ts', 'test/watch/missed.test.ts'],
+];
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const temporary = fs.mkdtempSync(path.join(os.tmpdir(), 'preimage-soak-'));
@@ -16,6 +20,8 @@ const [lives] = process.argv.slice(2);
 const env = {
   ...process.env,
   PREIMAGE_SOAK: '1',
+  PREIMAGE_FAULTS: process.env.PREIMAGE_FAULTS ?? '10',
+  PREIMAGE_FLIPS: process.env.PREIMAGE_FLIPS ?? '2000',
   PREIMAGE_FIGURES: file,
   ...(lives === undefined ? {} : { PREIMAGE_LIVES: lives }),
 };

@@ -91,13 +91,13 @@ function outcomeJson({ path, outcome, reason, foreign }: Outcome): object {
 }
 
 /** Between which steps somebody else changed a path. */
-function foreignJson(foreign: readonly ForeignEdit[]): { foreign?: object[] } {
+export function foreignJson(foreign: readonly ForeignEdit[]): { foreign?: object[] } {
   if (foreign.length === 0) return {};
   return { foreign: foreign.map(({ after, before }) => ({ after, before })) };
 }
 
 /** What came and went. */
-export function timelineJson({ complete, reason, watcher, events }: Timeline): object {
+export function timelineJson({ complete, reason, watcher, events, passing }: Timeline): object {
   return {
     complete,
     ...(complete ? {} : { reason }),
@@ -107,6 +107,7 @@ export function timelineJson({ complete, reason, watcher, events }: Timeline): o
       path: path === '' ? '.' : path,
       event: kind,
     })),
+    passing,
   };
 }
 
@@ -157,7 +158,7 @@ function retentionJson({ keep, olderThan, maxSize }: Retention): object {
 }
 
 /** A path; where it is not UTF-8 its bytes stand beside the lossy text. */
-function pathJson(path: ByteString): { path: string; pathBytes?: string } {
+export function pathJson(path: ByteString): { path: string; pathBytes?: string } {
   if (path === '') return { path: '.' };
   const { text, lossy } = toText(path);
   return lossy

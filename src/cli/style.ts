@@ -16,7 +16,7 @@ export function tint(
   text: string,
   stream: NodeJS.WriteStream = process.stdout,
 ): string {
-  return wantsColor(stream) ? styleText(TONES[tone], text) : text;
+  return text !== '' && wantsColor(stream) ? styleText(TONES[tone], text) : text;
 }
 
 /** Reports whether a stream gets colours: `--color`, else a terminal without NO_COLOR. */

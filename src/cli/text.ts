@@ -6,6 +6,7 @@ import {
   changeKind,
   formatSize,
   type Image,
+  looksSecret,
   printable,
   printableText,
   type RewindResult,
@@ -18,7 +19,7 @@ import { octal } from './json.js';
 import { type Tone, tint } from './style.js';
 
 /** The letter and the colour of each kind of change. */
-const MARKS = {
+export const MARKS = {
   created: ['A', 'created'],
   modified: ['M', 'modified'],
   deleted: ['D', 'deleted'],
@@ -28,12 +29,22 @@ const MARKS = {
 } as const satisfies Record<ReturnType<typeof changeKind>, readonly [string, Tone]>;
 
 /** One changed path on a line: letter, name, what is worth saying about it. */
-export function changeLine(change: Change): string {
+export function changeLine(change: Change, how: Partial<ChangeStyle> = {}): string {
   const [letter, tone] = MARKS[changeKind(change)];
-  const note = changeNote(change);
-  const name = printable(change.path) + (isDirectoryChange(change) ? '/' : '');
-  return `${tint(tone, letter)} ${name}${note === '' ? '' : `  ${tint('faint', note)}`}`;
+  const shown = how.name ?? printable(change.path);
+  const name = shown + (isDirectoryChange(change) ? '/' : '');
+  const notes = [how.lines ?? '', tint('faint', changeNote(change))].filter((note) => note !== '');
+  if (looksSecret(change.path)) notes.push(tint('strange', 'looks like a secret'));
+  return [`${tint(tone, letter)} ${name}`, ...notes].join('  ');
 }
+
+/** How a changed path is shown. */
+type ChangeStyle = {
+  /** In the place of its whole path. */
+  readonly name: string;
+  /** Lines added and removed, in words. */
+  readonly lines: string;
+};
 
 /** Says where somebody else changed a path between the steps of a turn. */
 export function foreignLine({ path, foreign }: SquashedChange): string[] {
@@ -64,10 +75,15 @@ export function turnHead(report: TurnReport): string[] {
       tint('strong', `turn ${report.turn}`),
       statusText(report),
       localTime(report.at),
-      ...(report.label === '' ? [] : [printableText(report.label)]),
+      ...(report.label === '' ? [] : [cut(printableText(report.label), labelWidth(report))]),
     ].join('  '),
   ];
-  for (const step of report.steps) lines.push(`  ${stepLine(step)}`, ...stepNotes(step));
+  for (const step of report.steps) {
+    lines.push(
+      `  ${stepLine(step, terminalWidth() - 2)}`,
+      ...stepNotes(step).map((note) => `    ${note}`),
+    );
+  }
   if (report.overlaps.length > 0) {
     lines.push(`  at the same time: ${report.overlaps.join(', ')}`);
   }
@@ -77,6 +93,15 @@ export function turnHead(report: TurnReport): string[] {
   return lines;
 }
 
+/** What is left of a line for a label behind id, state and moment. */
+function labelWidth({ turn, status, partial }: TurnSummary): number {
+  const state = status.length + (partial ? ', partial'.length : 0);
+  const before = `turn ${turn}`.length + state + MOMENT_WIDTH + 3 * 2;
+  return Math.max(LEAST_SHOWN, terminalWidth() - before);
+}
+
+const MOMENT_WIDTH = '2026-11-30 10:00:00'.length;
+
 /** One line of the list of turns. */
 export function summaryLine(summary: TurnSummary, idWidth: number): string {
   const what = printableText(summary.label || summary.command.join(' '));
@@ -85,7 +110,7 @@ export function summaryLine(summary: TurnSummary, idWidth: number): string {
   const head = `${summary.turn.padEnd(idWidth)}  ${localTime(summary.at)}  `;
   const facts = `${countsText(summary.counts)}`;
   const plain = head.length + facts.length + (state === '' ? 0 : summary.status.length + 2);
-  const room = (process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY) - plain;
+  const room = terminalWidth() - plain;
   const about = cut(what, room - (partial === '' ? 2 : 11));
   return [
     tint('strong', summary.turn.padEnd(idWidth)),
@@ -187,31 +212,48 @@ function statusText({ status, partial }: TurnSummary): string {
   return tint(status === 'closed' && !partial ? 'faint' : 'strange', text);
 }
 
-function stepLine({ id, open, end }: WorkStep): string {
-  const what = open.command.length === 0 ? open.kind : printableText(open.command.join(' '));
+/** One step of a turn on a line of a width: what ran, where, how long, how it ended. */
+export function stepLine({ id, open, end }: WorkStep, width = Number.POSITIVE_INFINITY): string {
+  const head = `step ${id}  `;
   const where = open.cwd === '.' ? '' : `  in ${printableText(open.cwd)}`;
-  if (end.kind === 'open') return `step ${id}  ${what}${where}  still open`;
-  const seconds = (Date.parse(end.record.at) - Date.parse(open.at)) / 1000;
-  const code = end.record.exitCode === null ? '' : `  exit ${end.record.exitCode}`;
-  const how = end.record.recovered ? '  recovered after a crash' : '';
-  return `step ${id}  ${what}${where}  ${seconds.toFixed(1)} s${code}${how}`;
+  const tail = `${where}  ${end.kind === 'open' ? 'still open' : endText(open.at, end.record)}`;
+  const what = open.command.length === 0 ? open.kind : printableText(open.command.join(' '));
+  return `${head}${cut(what, Math.max(LEAST_SHOWN, width - head.length - tail.length))}${tail}`;
+}
+
+function endText(openedAt: string, { at, exitCode, recovered }: Closing): string {
+  const seconds = (Date.parse(at) - Date.parse(openedAt)) / 1000;
+  const code = exitCode === null ? '' : `  exit ${exitCode}`;
+  return `${seconds.toFixed(1)} s${code}${recovered ? '  recovered after a crash' : ''}`;
+}
+
+type Closing = Extract<WorkStep['end'], { kind: 'closed' }>['record'];
+
+/** So much of a command is shown however narrow the terminal is. */
+const LEAST_SHOWN = 20;
+
+/** Columns of the terminal that is written to; without end in a pipe. */
+function terminalWidth(): number {
+  return process.stdout.isTTY === true ? process.stdout.columns : Number.POSITIVE_INFINITY;
 }
 
 /** What a step left moving, and what it changed against its rules. */
-function stepNotes({ end }: WorkStep): string[] {
+export function stepNotes({ end }: WorkStep): string[] {
   if (end.kind === 'open') return [];
   const { unsettled, broken } = end.record;
   const moving = unsettled.map((path) => `still written to when it closed: ${printable(path)}`);
   const breaches = broken.map(({ path, rule }) => `rule broken: ${printable(path)}: ${rule}`);
-  return [...moving, ...breaches].map((note) => `    ${tint('strange', note)}`);
+  return [...moving, ...breaches].map((note) => tint('strange', note));
 }
 
-function isDirectoryChange({ before, after }: Change): boolean {
+/** Reports whether it is a directory that came, changed or went. */
+export function isDirectoryChange({ before, after }: Change): boolean {
   const image = after.kind === 'absent' ? before : after;
   return image.kind === 'content' && image.type === 'directory';
 }
 
-function changeNote({ before, after }: Change): string {
+/** Says what is worth saying about a change: sizes, modes, targets; `''` where nothing is. */
+export function changeNote({ before, after }: Change): string {
   if (before.kind === 'skipped') return `not captured: ${printableText(before.reason)}`;
   if (after.kind === 'skipped') return `now not captured: ${printableText(after.reason)}`;
   if (before.kind === 'content' && after.kind === 'content') {

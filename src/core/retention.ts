@@ -6,8 +6,7 @@ import {
   type Step,
   type Turn,
 } from './history.js';
-import type { PrunedRecord } from './pruned-record.js';
-import type { LogRecord } from './records.js';
+import type { EarlierChain, PrunedRecord } from './pruned-record.js';
 import { numberOfTurn } from './turn-id.js';
 
 /** How much history is kept; 0 is no limit. What passes one of the limits goes, oldest turns first. */
@@ -86,16 +85,21 @@ export function chooseCut(history: History, retention: Retention, facts: Retenti
   return cutAt(history, drop <= 0 ? 0 : lineFor(history, turns, drop));
 }
 
-/** Makes the log's records as they are from a cut on; `head` is the hash of its last line now. */
-export function recordsFrom(
-  records: readonly LogRecord[],
-  history: History,
-  dropped: { readonly cut: Cut; readonly head: string; readonly at: string },
-): LogRecord[] {
-  const { cut, head, at } = dropped;
+/** What the first line remembers of a cut beside the history. */
+export type Dropped = {
+  readonly cut: Cut;
+  /** Hash of the log's last line now. */
+  readonly head: string;
+  readonly at: string;
+  readonly earlier: readonly EarlierChain[];
+};
+
+/** Makes the first line of a log of which all lines before a cut go. */
+export function prunedRecord(history: History, dropped: Dropped): PrunedRecord {
+  const { cut, head, at, earlier } = dropped;
   const { pruned } = history;
   const gone = history.steps.filter((step) => step.opened < cut.line);
-  const first: PrunedRecord = {
+  return {
     type: 'pruned',
     at,
     head,
@@ -103,8 +107,8 @@ export function recordsFrom(
     lastTurn: Math.max(pruned.lastTurn, ...cut.turns.map(numberOfTurn)),
     turns: pruned.turns + cut.turns.length,
     steps: pruned.steps + gone.length,
+    earlier: [...earlier],
   };
-  return [first, ...records.slice(cut.line).filter(({ type }) => type !== 'pruned')];
 }
 
 function cutAt(history: History, line: number): Cut {
@@ -141,7 +145,8 @@ function beginning(history: History, step: Step): number {
   return history.turns.get(step.open.turn)?.steps[0]?.opened ?? step.opened;
 }
 
-function lastActivity({ steps }: Turn): number {
+/** Gives the moment of a turn's last opening or closing, in milliseconds since the epoch. */
+export function lastActivity({ steps }: Turn): number {
   return Math.max(
     ...steps.map(({ open, end }) => Date.parse(end.kind === 'closed' ? end.record.at : open.at)),
   );

@@ -89,7 +89,7 @@ export function readBytes(path: string): Buffer {
  * A torn last line is cut off first.
  */
 export function appendRecord(path: string, contents: LogContents, record: LogRecord): LogContents {
-  const { line, hash } = makeLine(contents.head, record);
+  const { line, hash } = chained(contents.head, encodeRecord(record));
   const fd = fs.openSync(path, OPEN.update, PRIVATE_FILE);
   try {
     if (contents.torn) fs.ftruncateSync(fd, contents.length);
@@ -111,17 +111,32 @@ export function appendRecord(path: string, contents: LogContents, record: LogRec
 }
 
 /**
- * Writes a log anew, whole or not at all; the caller holds the log's lock. Who reads it meanwhile has
- * the old one or the new one, for everyone reads it in one go.
+ * Writes a log anew from the records of its lines as JSON, whole or not at all; the caller holds the
+ * log's lock. Who reads it meanwhile has the old one or the new one, for everyone reads it in one go.
  */
-export function rewriteLog(path: string, records: readonly LogRecord[]): void {
+export function rewriteLog(path: string, texts: readonly string[]): void {
   let head = LOG_START;
-  const lines = records.map((record) => {
-    const { line, hash } = makeLine(head, record);
+  const lines = texts.map((text) => {
+    const { line, hash } = chained(head, text);
     head = hash;
     return line;
   });
   writeDurably(path, lines);
+}
+
+/** Gives the records of a log's lines as JSON, to the letter; the log has just been read as whole. */
+export function textsOf(path: string, { length }: LogContents): string[] {
+  const lines = readBytes(path).toString('utf8', 0, length).split('\n').slice(0, -1);
+  return lines.map((line) => line.slice(TEXT_START));
+}
+
+/** Gives the hashes that texts have as the lines of a chain that goes on from a line before them. */
+export function* chainFrom(before: string, texts: readonly string[]): Iterable<string> {
+  let head = before;
+  for (const text of texts) {
+    head = chained(head, text).hash;
+    yield head;
+  }
 }
 
 /** A line of the log that is whole; whether it follows the one before it is for the caller to see. */
@@ -129,6 +144,8 @@ export type ParsedLine = {
   readonly hash: string;
   readonly previous: string;
   readonly record: LogRecord;
+  /** The record as JSON, to the letter. */
+  readonly text: string;
 };
 
 /** Reads one line, without its end; says in words why it is none. */
@@ -138,19 +155,20 @@ export function parseLine(line: Buffer): ParsedLine | string {
   if (line[64] !== SPACE || crypto.hash('sha256', rest, 'hex') !== hash) {
     return 'its hash does not fit what it says';
   }
-  const record = decodeRecord(rest.toString('utf8', 65));
+  const text = rest.toString('utf8', 65);
+  const record = decodeRecord(text);
   if ('invalid' in record) return record.invalid;
-  return { hash, previous: rest.toString('latin1', 0, 64), record };
+  return { hash, previous: rest.toString('latin1', 0, 64), record, text };
 }
 
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
 
-function makeLine(
-  head: string,
-  record: LogRecord,
-): { readonly line: Buffer; readonly hash: string } {
-  const rest = `${head} ${encodeRecord(record)}`;
+/** Two hashes of 64 digits and the blanks after them come first. */
+const TEXT_START = 130;
+
+function chained(head: string, text: string): { readonly line: Buffer; readonly hash: string } {
+  const rest = `${head} ${text}`;
   const hash = crypto.hash('sha256', rest, 'hex');
   return { line: Buffer.from(`${hash} ${rest}\n`, 'utf8'), hash };
 }

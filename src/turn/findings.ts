@@ -1,4 +1,5 @@
 import { newestManifest } from '../core/history.js';
+import { detailsOf } from '../core/record-details.js';
 import { encodeRecord, type LogRecord, type OpenRecord } from '../core/records.js';
 import type { LogPiece } from '../store/log-survey.js';
 import { packName } from '../store/retired.js';
@@ -157,21 +158,4 @@ function mendedTurns(examined: Examined): string[] {
 function openRecords(records: readonly LogRecord[]): OpenRecord[] {
   const closed = new Set(records.flatMap((each) => (each.type === 'close' ? [each.step] : [])));
   return records.flatMap((each) => (each.type === 'open' && !closed.has(each.step) ? [each] : []));
-}
-
-function detailsOf(record: LogRecord): string[] {
-  switch (record.type) {
-    case 'open':
-    case 'pruned':
-      return [];
-    case 'rewind':
-      return record.plan.kind === 'detail' ? [record.plan.sha256] : [];
-    case 'rewound':
-      return record.changes.kind === 'detail' ? [record.changes.sha256] : [];
-    case 'close': {
-      const { events } = record.timeline;
-      const changes = record.changes.kind === 'detail' ? [record.changes.sha256] : [];
-      return events === null ? changes : [...changes, events];
-    }
-  }
 }

@@ -1,11 +1,13 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
-import { type Cut, chooseCut, type Retention, recordsFrom } from '../core/retention.js';
+import { encodeRecord } from '../core/records.js';
+import { type Cut, chooseCut, prunedRecord, type Retention } from '../core/retention.js';
 import { withFreeLock, withLock } from '../store/lock.js';
-import { rewriteLog } from '../store/log.js';
+import { rewriteLog, textsOf } from '../store/log.js';
 import { HEADER_BYTES } from '../store/pack-format.js';
 import { freedBy, planReclaim } from '../store/reclaim-plan.js';
+import { earlierChains } from './earlier-chains.js';
 import { type Named, namedBy } from './named.js';
 import { reclaim } from './reclaim.js';
 import { storeSizes, totalSize } from './store-size.js';
@@ -161,9 +163,13 @@ function writeCut(workspace: Workspace, { state, cut }: Choice): boolean {
   return withLock(layout.locks, 'log', () => {
     const { contents } = workspace.readLog();
     if (contents.head !== state.contents.head) return false;
-    const { records, head } = contents;
+    const { head } = contents;
     const at = new Date().toISOString();
-    rewriteLog(layout.log, recordsFrom(records, state.history, { cut, head, at }));
+    const texts = textsOf(layout.log, contents);
+    const earlier = earlierChains(contents, texts, cut.line);
+    const first = prunedRecord(state.history, { cut, head, at, earlier });
+    // What stays is kept to the letter: the chains that it was in can be followed again.
+    rewriteLog(layout.log, [encodeRecord(first), ...texts.slice(cut.line)]);
     return true;
   });
 }

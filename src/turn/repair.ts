@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { newestManifest } from '../core/history.js';
+import { encodeRecord } from '../core/records.js';
 import { BigFiles } from '../store/big-files.js';
 import type { CheckedPack } from '../store/check-packs.js';
 import type { StoreLayout } from '../store/layout.js';
@@ -38,7 +39,7 @@ export function repair({ layout, packs }: Workspace, examined: Examined): string
     }
     if (!examined.logIsWhole) {
       const aside = copyAside(layout.damaged, layout.log);
-      rewriteLog(layout.log, examined.records);
+      rewriteLog(layout.log, examined.records.map(encodeRecord));
       done.push(`the log was written anew; the damaged one is ${aside}`);
     }
     if (examined.lost.size > 0) {

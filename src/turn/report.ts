@@ -16,6 +16,7 @@ import type { WatchEvent } from '../watch/watcher.js';
 
 import { findTurn } from './choose-turn.js';
 import { notesOf } from './git-notes.js';
+import { findPassing, type PassingPath } from './passing.js';
 import { storedBytes } from './stored-bytes.js';
 import { decodeEvents } from './timeline-events.js';
 import { intervalOf, type Workspace } from './workspace.js';
@@ -58,6 +59,8 @@ export type Timeline = {
   readonly reason: string;
   readonly watcher: string;
   readonly events: readonly WatchEvent[];
+  /** Paths that came out as they were. */
+  readonly passing: readonly PassingPath[];
 };
 
 /** Lists turns, newest first. */
@@ -112,11 +115,12 @@ export function turnTimeline(workspace: Workspace, id: string): Timeline {
     reason: open ? 'a step is still open' : (incomplete?.reason ?? ''),
     watcher: parts.at(-1)?.watcher ?? 'none',
     events,
+    passing: findPassing(events, turnChanges(workspace, turn)),
   };
 }
 
 /** Gives a turn's checkpoint: the squash of its steps, without what came out as it was. */
-function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
+export function turnChanges(workspace: Workspace, turn: Turn): SquashedChange[] {
   return visible(squash(turn.steps.map((step) => intervalOf(workspace, step))));
 }
 
@@ -146,7 +150,8 @@ function leftOutOf(turn: Turn): TurnReport['leftOut'] {
   return [...found].map(([path, reason]) => ({ path, reason }));
 }
 
-function summarize(history: History, turn: Turn, files: readonly Change[]): TurnSummary {
+/** Gives a turn as a list has it, from what it changed. */
+export function summarize(history: History, turn: Turn, files: readonly Change[]): TurnSummary {
   const [first] = turn.steps;
   return {
     turn: turn.id,

@@ -1,9 +1,13 @@
+import type { Change } from '../core/change.js';
 import type { Image } from '../core/image.js';
 import { printable } from '../core/printable.js';
 import { PreimageError } from '../core/problem.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import { KEEP_ALL, type Retention } from '../core/retention.js';
+import { type Audit, type AuditRequest, auditTurns } from './audit.js';
+import { type Blame, blameFile } from './blame.js';
 import { type Exported, exportTurn } from './export.js';
+import { countLines, type LineCounts } from './line-counts.js';
 import { toRelPath, type WhichWorkspace } from './locate.js';
 import type { RewindOptions } from './prepare-rewind.js';
 import { type PruneResult, planPrune, prune } from './prune.js';
@@ -17,8 +21,11 @@ import {
   turnTimeline,
 } from './report.js';
 import { type RewindResult, redo, rewind } from './rewind.js';
+import { type SearchHit, searchTurns } from './search.js';
 import { resolveRetention } from './settings.js';
+import { type Stats, statsSince } from './stats.js';
 import { openKnownWorkspace, type Workspace } from './workspace.js';
+import { type WriteReportOptions, writeReport } from './write-report.js';
 
 /** What to rewind; everything may be left out. */
 export type RewindRequest = {
@@ -55,8 +62,20 @@ export interface Store {
   timeline(turn: string): Timeline;
   /** Lists the turns that touched a path or something below it, newest first. */
   log(path: string): ReturnType<typeof turnsTouching>;
+  /** Looks for a text in labels, commands and changed paths; turns newest first. */
+  search(text: string): SearchHit[];
+  /** Tells who wrote each line of a file as it stands; throws `nothing-to-do` where nothing stands. */
+  blame(path: string): Blame;
+  /** Sums up the turns at work since a moment, in milliseconds since the epoch; 0 for all. */
+  stats(since: number): Stats;
+  /** Collects what a report of some turns needs; throws `no-such-turn`, `nothing-to-do`. */
+  audit(request?: AuditRequest): Audit;
+  /** Writes a report that was rendered into a private file; throws `usage` where none may be made. */
+  writeReport(out: string, pieces: Iterable<string>, options?: WriteReportOptions): void;
   /** Gives one image of a turn; throws `no-such-turn` where the turn did not touch the path. */
   image(turn: string, path: string, side: 'pre' | 'post'): Image;
+  /** Counts the lines that a change added and removed. */
+  countLines(change: Change): LineCounts;
   /** Reads the bytes of a file image, checked against their hash. */
   read(image: Extract<Image, { type: 'file' }>): Buffer;
   /** Says what a rewind would do, by the same code, and changes nothing. */
@@ -112,6 +131,30 @@ class WorkspaceStore implements Store {
 
   log(path: string): ReturnType<typeof turnsTouching> {
     return turnsTouching(this.#workspace, this.resolve(path));
+  }
+
+  countLines(change: Change): LineCounts {
+    return countLines(change, (image) => this.read(image));
+  }
+
+  search(text: string): SearchHit[] {
+    return searchTurns(this.#workspace, text);
+  }
+
+  blame(path: string): Blame {
+    return blameFile(this.#workspace, this.resolve(path));
+  }
+
+  stats(since: number): Stats {
+    return statsSince(this.#workspace, since);
+  }
+
+  audit(request: AuditRequest = {}): Audit {
+    return auditTurns(this.#workspace, request);
+  }
+
+  writeReport(out: string, pieces: Iterable<string>, options: WriteReportOptions = {}): void {
+    writeReport(this.#workspace, out, { pieces, ...options });
   }
 
   image(turn: string, path: string, side: 'pre' | 'post'): Image {

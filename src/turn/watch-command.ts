@@ -1,13 +1,12 @@
 import type { Breach, RunRules } from '../core/run-rules.js';
 import type { ScanProgress } from '../scan/request.js';
-import type { Backend, WatchEvent } from '../watch/watcher.js';
+import type { Backend } from '../watch/watcher.js';
 import { type ClosedStep, closeStep } from './close-step.js';
 import { Guard } from './guard.js';
-import { HostReader } from './host-client.js';
 import type { WhichWorkspace } from './locate.js';
 import { type OpenedStep, openStep } from './open-step.js';
 import { type RewindResult, rewindStep } from './rewind.js';
-import { type CommandResult, runCommand, waitForSignal } from './run-command.js';
+import { type CommandResult, runCommand } from './run-command.js';
 import {
   type RuleOptions,
   type RunRuleOptions,
@@ -57,7 +56,7 @@ export async function watchCommand(
 ): Promise<Watched> {
   const workspace = openWorkspace(options);
   try {
-    const opened = await open(workspace, options, { kind: 'command', command });
+    const opened = await openWatched(workspace, options, { kind: 'command', command });
     const rules = resolveRunRules(workspace.root, options);
     const guard = options.stopOnDeny === true ? new Guard(opened, rules) : undefined;
     const { result, release } = await runCommand(command, workspace.located.cwd, (stop) => {
@@ -66,7 +65,7 @@ export async function watchCommand(
     guard?.end();
     try {
       const end = { result, exitCode: result.exitCode, rules, options };
-      const watched = await close(workspace, opened, end);
+      const watched = await closeWatched(workspace, opened, end);
       const done = { ...watched, stoppedFor: guard?.seen ?? 'none' } as const;
       const failed = result.exitCode !== 0 || done.broken.length > 0;
       if (options.atomic !== true || !failed || 'kind' in done.closing) return done;
@@ -79,34 +78,8 @@ export async function watchCommand(
   }
 }
 
-/** Opens a step and shows what happens until Ctrl-C, SIGTERM or SIGHUP, then closes the step. */
-export async function watchUntilSignal(
-  options: WatchCommandOptions & {
-    readonly onEvents: (events: readonly WatchEvent[]) => void;
-  },
-): Promise<Watched> {
-  const workspace = openWorkspace(options);
-  try {
-    const opened = await open(workspace, options, { kind: 'session', command: [] });
-    const host = new HostReader(opened.control);
-    const timer = setInterval(() => {
-      const count = host.update();
-      if (count > 0) options.onEvents(host.events.slice(-count));
-    }, EVENTS_MS);
-    await waitForSignal();
-    clearInterval(timer);
-    const result = { kind: 'exited', exitCode: 0 } as const;
-    const rules = resolveRunRules(workspace.root, options);
-    return await close(workspace, opened, { result, exitCode: 'none', rules, options });
-  } finally {
-    workspace.close();
-  }
-}
-
-/** How often new events are looked for. */
-const EVENTS_MS = 100;
-
-async function open(
+/** Opens the step of a watch. */
+export async function openWatched(
   workspace: Workspace,
   options: WatchCommandOptions,
   what: { readonly kind: 'command' | 'session'; readonly command: readonly string[] },
@@ -125,7 +98,7 @@ async function open(
 }
 
 /** Closes; a failure is told and keeps the command's result. */
-async function close(
+export async function closeWatched(
   workspace: Workspace,
   opened: OpenedStep,
   end: {

@@ -139,6 +139,86 @@ test('binary files are named, not dumped', async () => {
   expect(patch).not.toContain('SECRET');
 });
 
+test('with --binary git applies binary files too, there and back', async () => {
+  const it = lab();
+  const before: Tree = {
+    'old.bin': Buffer.from('old\0bytes'),
+    'gone.bin': Buffer.from([0, 1, 2, 255]),
+    'same.bin': Buffer.from('s\0'),
+    'emptied.bin': Buffer.from('\0'),
+    'a b.bin': Buffer.alloc(5000, 'x\0yz'),
+    was: 'text\n',
+    'text.txt': 'a\n',
+  };
+  const copy = tree(temporary(), before);
+  tree(it.root, before);
+  await it.turn(
+    'umask 022; printf "new\\000" > old.bin; chmod 755 old.bin; rm gone.bin; head -c 70000 /dev/urandom > made.bin; ' +
+      'chmod 755 same.bin; : > emptied.bin; printf "y" >> "a b.bin"; printf "n\\000" > was; ' +
+      'echo b > text.txt; chmod 755 text.txt',
+    '--no-watch',
+  );
+  const patch = patchOf(it, 't1', '--binary');
+  expect(patch.toString()).toContain('GIT binary patch\nliteral ');
+  expect(applied(copy, patch, '--binary')).toEqual('');
+  expect(files(copy)).toEqual(files(it.root));
+  expect(applied(copy, patch, '--reverse')).toEqual('');
+  expect(files(copy)).toEqual(files(tree(temporary(), before)));
+});
+
+test('of a binary file that is only named git refuses the patch rather than half of it', async () => {
+  const it = lab();
+  const before = { 'a.bin': Buffer.from('a\0'), 'a.txt': 'a\n' };
+  const copy = tree(temporary(), before);
+  tree(it.root, before);
+  await it.turn('printf "b\\000" > a.bin; echo b > a.txt', '--no-watch');
+  expect(applied(copy, patchOf(it, 't1'))).toMatch(/a\.bin/);
+  expect(files(copy)).toEqual(files(tree(temporary(), before)));
+});
+
+test('one line of a text of 30 MB is a small diff; a text that is too large is said, and not half shown', async () => {
+  const it = lab();
+  const line = `${'x'.repeat(99)}\n`;
+  const before = { 'log.txt': line.repeat(300_000), 'a.txt': 'a\n' };
+  const copy = tree(temporary(), before);
+  tree(it.root, before);
+  await it.turn('echo last >> log.txt; echo b > a.txt', '--max-file', '0', '--no-watch');
+  const patch = patchOf(it, 't1');
+  expect(patch.toString()).toContain('@@ -299998,3 +299998,4 @@');
+  expect(applied(copy, patch)).toBe('');
+  expect(files(copy)).toEqual(files(it.root));
+
+  const larger = 'for i in 1 2; do cat log.txt; done > n; mv n log.txt; cp log.txt made.txt';
+  await it.turn(larger, '--max-file', '0', '--no-watch');
+  const cut = patchOf(it, 't2');
+  expect(cut.length).toBeLessThan(2000);
+  expect(cut.toString()).toMatch(/^# too large to be shown: log\.txt \(57 MB\)$/m);
+  expect(cut.toString()).toMatch(/^# too large to be shown: made\.txt \(57 MB\)$/m);
+  const stood = files(copy);
+  expect(applied(copy, cut)).not.toBe('');
+  expect(files(copy)).toEqual(stood);
+  expect(await it.json(['diff', 't2'])).toMatchObject({
+    files: [
+      { path: 'log.txt', left: 'too-large' },
+      { path: 'made.txt', left: 'too-large' },
+    ],
+  });
+});
+
+test('two texts that share nothing give a diff that git applies, without a search for hours', async () => {
+  const it = lab();
+  const before = {
+    'a.txt': `${lines('old', 60_000)}last`,
+    'b.txt': `first\n${lines('b', 20_000)}`,
+  };
+  const copy = tree(temporary(), before);
+  tree(it.root, { ...before, 'new.txt': `${lines('new', 60_000)}last` });
+  fs.renameSync(path.join(it.root, 'new.txt'), path.join(it.home, '..', 'new.txt'));
+  await it.turn('mv ../new.txt a.txt; tac b.txt > n; mv n b.txt', '--no-watch');
+  expect(applied(copy, patchOf(it, 't1'))).toBe('');
+  expect(files(copy)).toEqual(files(it.root));
+});
+
 test('a file over the limit is said to be missing from the diff', async () => {
   const it = lab();
   tree(it.root, { 'big.txt': 'x\n'.repeat(2000), 'a.txt': 'a\n' });
@@ -190,10 +270,24 @@ test('names are printed so that a terminal does nothing by them', async () => {
 
 /** The bytes that `preimage diff` writes into a pipe. */
 function patchOf({ root, env }: Lab, ...args: string[]): Buffer {
-  const diff = spawnSync(process.execPath, [CLI, 'diff', ...args], { cwd: root, env });
+  const diff = spawnSync(process.execPath, [CLI, 'diff', ...args], {
+    cwd: root,
+    env,
+    maxBuffer: 64 * 1024 * 1024,
+  });
   expect(diff.stderr.toString()).toBe('');
   expect(diff.status).toBe(0);
   return diff.stdout;
+}
+
+/** What git says against a patch. */
+function applied(cwd: string, input: Buffer, ...options: string[]): string {
+  const apply = spawnSync('git', ['apply', '--whitespace=nowarn', ...options, '-'], { cwd, input });
+  return `${apply.stderr}${apply.status === 0 ? '' : ` status ${apply.status}`}`;
+}
+
+function lines(word: string, count: number): string {
+  return Array.from({ length: count }, (_, i) => `${word} ${i}\n`).join('');
 }
 
 function headsOf(patch: Buffer): string[] {

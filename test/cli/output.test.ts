@@ -65,7 +65,10 @@ test('the summary of a turn is on stderr and says how to undo it', async () => {
 test('every command has a help with an example, and the version is told', async () => {
   const it = lab();
   const { stdout } = await it.run(['--help']);
-  const names = 'watch open close list show diff cat log rewind redo status export'.split(' ');
+  const names =
+    'watch open close list show diff report blame search stats cat log rewind redo status export'.split(
+      ' ',
+    );
   for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
   const helps = await Promise.all(names.map((name) => it.run([name, '--help'])));
   for (const help of helps) {

@@ -123,7 +123,7 @@ test.each([['SIGINT'], ['SIGTERM']] as const)(
     const { child, ended, stderr } = start(it);
     await eventually('it watches', () => /watching/.test(stderr()));
     tree(it.root, { 'a.txt': 'new' });
-    await eventually('the event is shown', () => /^update +a\.txt$/m.test(stderr()));
+    await eventually('the event is shown', () => /^M a\.txt/m.test(stderr()));
     child.kill(signal);
     expect(await ended).toBe(0);
     expect(await it.json(['show', 't1'])).toMatchObject({

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { foldHistory, newestFirst, undoSet } from '../../src/core/history.js';
 import type { LogRecord } from '../../src/core/records.js';
-import { chooseCut, KEEP_ALL, recordsFrom } from '../../src/core/retention.js';
+import { chooseCut, KEEP_ALL, prunedRecord } from '../../src/core/retention.js';
 
 const AT = '2026-11-30T10:00:00.000Z';
 const HASH = 'a'.repeat(64);
@@ -26,7 +26,8 @@ test('what a rewind of a turn that stays takes along is the same after any prune
           const facts = { now: 0, sizeFrom: () => 0 };
           const cut = chooseCut(before, { ...KEEP_ALL, keep }, facts);
           if (cut.steps === 0) continue;
-          records = recordsFrom(records, before, { cut, head: HASH, at: AT });
+          const first = prunedRecord(before, { cut, head: HASH, at: AT, earlier: [] });
+          records = [first, ...records.slice(cut.line).filter(({ type }) => type !== 'pruned')];
           const after = foldHistory(records);
           const kept = newestFirst(after).map(({ id }) => id);
           const all = newestFirst(before).map(({ id }) => id);

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { verifyStore } from '../../src/index.js';
 import type { Run } from '../support/cli.js';
+import { tell } from '../support/soak.js';
 import { COMMANDS, type Command, type Scene } from './commands.js';
 import { ERRNOS, mayEndWith } from './errnos.mjs';
 import { halfDone, leftovers } from './half-done.js';
@@ -12,12 +13,12 @@ import { look } from './world.js';
 /*
  * The system's errors, injected at the numbered calls of each command: once, or at all later calls as
  * well. `npm test` takes some of the calls, other ones each time; PREIMAGE_SOAK=1 takes every case,
- * PREIMAGE_SOAK=5 every fifth. A
- * failure names the case: PREIMAGE_FAULT_CASE='rewind:fail:17:ENOSPC' runs that one alone.
+ * PREIMAGE_FAULTS=5 every fifth. A failure
+ * names the case: PREIMAGE_FAULT_CASE='rewind:fail:17:ENOSPC' runs that one alone.
  */
 
 /** How many cases there are to one that is run; 0 for a sample. */
-const SOAK = Number(process.env.PREIMAGE_SOAK ?? 0);
+const SOAK = Number(process.env.PREIMAGE_FAULTS ?? process.env.PREIMAGE_SOAK ?? 0);
 const ONLY = process.env.PREIMAGE_FAULT_CASE ?? '';
 /** Cases of one command where not all are run. */
 const SAMPLE = 3;
@@ -34,6 +35,7 @@ for (const command of COMMANDS) {
       const cases = await casesOf(command);
       for (const blow of cases) await underItsName(command, blow);
       if (SOAK > 0) console.log(`${command.name}: ${cases.length} faults, nothing lost`);
+      tell(`faults injected: ${command.name}`, { faults: cases.length, lost: 0 });
     },
     SOAK > 0 ? 6 * 60 * 60_000 : 180_000,
   );

@@ -135,6 +135,15 @@ const LIVES: Record<string, readonly Command[]> = {
     redo,
     rewind(0),
   ],
+  'what an unfinished redo brought back and a turn deleted is a conflict for the next redo': [
+    turn(write(a, 'one'), mkdir(b)),
+    rewind('newest', { force: true }),
+    byHand(write(a, 'two')),
+    redo,
+    turn({ op: 'clear' }),
+    redo,
+    rewind('newest'),
+  ],
   'some paths of an early turn, then a later turn whole': [
     byHand(write(a, 'one')),
     turn(write(a, 'two')),

@@ -45,6 +45,8 @@ type RewindStep = {
   readonly undid: readonly WorkStep[];
   /** A rewind that some redo has taken back, or a redo. */
   over: boolean;
+  /** The rewind that a redo took back, or tried to. */
+  readonly takes: RewindStep | undefined;
 };
 
 /** What is asked of a rewind. */
@@ -211,6 +213,15 @@ export class Oracle {
     const changes = new Map(
       [...last.changes].map(([path, change]) => [path, { ...change, foreign: false }]),
     );
+    // READING: what an earlier try has brought back is what is to stand there by now.
+    for (const step of this.#steps) {
+      if (step.kind !== 'rewind' || step.takes !== last) continue;
+      for (const [path, { before, after }] of step.changes) {
+        const sofar = changes.get(path);
+        if (sofar !== undefined && same(sofar.after, before))
+          changes.set(path, { ...sofar, after });
+      }
+    }
     const job = { turns: [], undid: [], ask, contested: new Set<string>(), disk, changes };
     return this.#carryOut({ ...job, takesBack: last });
   }
@@ -244,6 +255,7 @@ export class Oracle {
         changes: new Map(entered),
         undid,
         over: takesBack !== undefined,
+        takes: takesBack,
       });
     };
     return {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { PreimageError, type VerifyReport, verifyStore } from '../../src/index.js';
 import { Packs } from '../../src/store/packs.js';
 import { sha256 } from '../support/scan.js';
+import { tell } from '../support/soak.js';
 import type { Snapshot } from '../support/tree.js';
 import { type Bench, bench, filesBelow } from '../support/turns.js';
 
@@ -55,6 +56,7 @@ test(
         flipBit(file, offset, bit);
       }
     }
+    tell('flipped bits', { flips: FLIPS, unseen: 0 });
   },
   60_000 + FLIPS * 200,
 );

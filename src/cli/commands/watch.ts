@@ -2,26 +2,28 @@ import type { Command } from 'commander';
 import {
   countChanges,
   fromText,
+  type LiveOptions,
   openStore,
   PreimageError,
   printable,
   printableText,
   runCommand,
   type WatchCommandOptions,
-  type WatchEvent,
   type Watched,
   watchCommand,
-  watchUntilSignal,
+  watchLive,
 } from '../../index.js';
 import type { Context } from '../context.js';
 import { EXIT, reportError } from '../errors.js';
 import { printJson, turnJson } from '../json.js';
+import { closedJson, liveJson, liveLine, openedLine } from '../live-text.js';
 import {
   addScanOptions,
   type CommonOptions,
   collect,
   rulesOf,
   type ScanOptions,
+  toDuration,
   whichOf,
 } from '../options.js';
 import { Progress } from '../progress.js';
@@ -37,6 +39,7 @@ type Options = CommonOptions &
     readonly deny?: string[];
     readonly atomic?: boolean;
     readonly stopOnDeny?: boolean;
+    readonly idle?: number;
   };
 
 /** `preimage watch`: runs a command as a turn. */
@@ -46,7 +49,8 @@ export function define(command: Command, context: Context): void {
       .summary('run a command as a turn')
       .description(
         'Makes every file safe, runs a command with your terminal, records what it changed. ' +
-          'Without a command it shows what happens until Ctrl-C, then closes the turn. ' +
+          'Without a command it shows on standard error how each path that settles stands beside how ' +
+          'it stood, until Ctrl-C, then closes the turn. ' +
           'Standard output is the command’s alone; with --json the turn is printed on stderr.',
       )
       .argument('[command...]', 'what to run, after --')
@@ -57,6 +61,11 @@ export function define(command: Command, context: Context): void {
       .option('--allow <glob>', 'what may be changed, and nothing else (repeatable)', collect)
       .option('--deny <glob>', 'what may not be changed (repeatable)', collect)
       .option('--atomic', 'put all back if the command fails or breaks a rule')
+      .option(
+        '--idle <time>',
+        'without a command: a turn each time it was quiet so long',
+        toDuration,
+      )
       .option('--stop-on-deny', 'end the command once it is seen to change what is denied'),
   )
     .addHelpText(
@@ -71,6 +80,8 @@ export function define(command: Command, context: Context): void {
 }
 
 async function run(command: readonly string[], options: Options): Promise<number> {
+  refuseTogether(command, options);
+  asJsonLines = options.json === true && command.length === 0;
   const progress = new Progress(options.quiet === true);
   const shared: WatchCommandOptions = {
     ...whichOf(options),
@@ -88,8 +99,9 @@ async function run(command: readonly string[], options: Options): Promise<number
     onOpen: ({ record, scanned }) => {
       progress.end();
       for (const warning of scanned.warnings) say(`warning: ${warning}`);
-      if (command.length > 0 || options.quiet === true) return;
-      say(`turn ${record.turn}: watching; Ctrl-C closes it`);
+      if (command.length > 0) return;
+      if (options.json === true) process.stderr.write(`${openedLine(record.turn)}\n`);
+      else if (options.quiet !== true) say(`turn ${record.turn}: watching; Ctrl-C closes it`);
     },
   };
   let watched: Watched;
@@ -97,7 +109,7 @@ async function run(command: readonly string[], options: Options): Promise<number
     watched =
       command.length > 0
         ? await watchCommand(command, shared)
-        : await watchUntilSignal({ ...shared, onEvents: printEvents });
+        : await watchLive(liveOptions(shared, options));
   } catch (error) {
     progress.end();
     const usage = error instanceof PreimageError && ['usage', 'refused-root'].includes(error.code);
@@ -111,6 +123,21 @@ async function run(command: readonly string[], options: Options): Promise<number
   report(watched, command, options);
   const { exitCode } = watched.result;
   return exitCode === EXIT.done && watched.broken.length > 0 ? EXIT.incomplete : exitCode;
+}
+
+/** Options that say nothing together, or nothing without a command. */
+function refuseTogether(command: readonly string[], options: Options): void {
+  const wrong =
+    command.length > 0
+      ? options.idle !== undefined && '--idle is for a watch without a command'
+      : ((options.atomic === true || options.stopOnDeny === true) &&
+          '--atomic and --stop-on-deny need a command') ||
+        (options.idle !== undefined &&
+          options.turn !== undefined &&
+          '--idle makes a turn each time, so --turn cannot name them');
+  if (wrong !== false) {
+    throw new PreimageError('usage', `${wrong}.`, { hint: 'Try: preimage watch --help' });
+  }
 }
 
 function report(watched: Watched, command: readonly string[], options: Options): void {
@@ -131,7 +158,8 @@ function report(watched: Watched, command: readonly string[], options: Options):
   for (const line of rulesLines(watched, options)) say(line);
   if (options.json === true) {
     const store = openStore(whichOf(options));
-    printJson(turnJson(store.show(turn)), process.stderr);
+    if (command.length > 0) printJson(turnJson(store.show(turn)), process.stderr);
+    else process.stderr.write(`${closedJson(store.show(turn))}\n`);
     store.close();
     return;
   }
@@ -142,12 +170,30 @@ function report(watched: Watched, command: readonly string[], options: Options):
   say(`turn ${turn}: ${countsText(counts)}${undo}`);
 }
 
-function printEvents(events: readonly WatchEvent[]): void {
-  for (const { kind, path } of events) {
-    process.stderr.write(`${kind.padEnd(6)}  ${path === '' ? '.' : printableText(path)}\n`);
-  }
+function liveOptions(shared: WatchCommandOptions, options: Options): LiveOptions {
+  const { json, quiet, idle } = options;
+  return {
+    ...shared,
+    ...(idle === undefined ? {} : { idle }),
+    onChange: (change) => {
+      if (json === true) process.stderr.write(`${liveJson(change)}\n`);
+      else if (quiet !== true) process.stderr.write(`${liveLine(change)}\n`);
+    },
+    onBlind: (reason) => {
+      const lost = idle === undefined ? '' : ', and --idle cannot tell when it is quiet';
+      say(`warning: nothing watches here, so nothing is shown until the end${lost}: ${reason}`);
+    },
+    onClosed: (watched) => {
+      report(watched, [], options);
+    },
+  };
 }
 
+/** With `--json` and without a command each line is JSON, this one as well. */
+let asJsonLines = false;
+
 function say(line: string): void {
-  process.stderr.write(`preimage: ${printableText(line)}\n`);
+  const text = printableText(line);
+  const shown = asJsonLines ? JSON.stringify({ event: 'note', text }) : `preimage: ${text}`;
+  process.stderr.write(`${shown}\n`);
 }
