@@ -20,7 +20,7 @@ import {
 import { canSyncFileSystem, syncFileSystem } from '../files/sync.js';
 import { spotOf, type Tree } from '../files/tree.js';
 import type { Packs } from '../store/packs.js';
-import { changesAttributes, dress, findUndressed, type Undressed } from './dress.js';
+import { dress, findUndressed, mayLackAttributes, type Undressed } from './dress.js';
 import { bringsBytes, Stager } from './stager.js';
 import { syncApplied } from './sync-applied.js';
 import { OpenedDirectories } from './unlocked.js';
@@ -164,7 +164,7 @@ class Apply {
     if (isNewDirectory(change)) return this.#undressed.has(change.path);
     const isKept = !this.#needsPlacing(change);
     const isInPlace = this.#placements.get(change.path)?.kind === 'in-place';
-    return (isKept || isInPlace) && changesAttributes(change);
+    return (isKept || isInPlace) && mayLackAttributes(change, isInPlace);
   }
 
   #dress(items: readonly Undressed[]): void {

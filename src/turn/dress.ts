@@ -49,10 +49,16 @@ export function findUndressed(
 /** What a content gets with its attributes: a sync of its own, a time. */
 type Finish = { readonly sync: boolean; readonly times: Times };
 
-/** Reports whether what stands has other attributes than it is to have, or may have. */
-export function changesAttributes({ from, to }: PlannedChange): boolean {
+/**
+ * Reports whether what stands has other attributes than it is to have, or may lose some: the system
+ * takes a program's capabilities away where its file is written or gets another owner.
+ */
+export function mayLackAttributes({ from, to }: PlannedChange, isWritten: boolean): boolean {
   const wanted = attributesOf(to);
-  return wanted !== undefined && attributesOf(from) !== wanted;
+  if (wanted === undefined) return false;
+  if (attributesOf(from) !== wanted) return true;
+  if (wanted === '' || from.kind !== 'content' || to.kind !== 'content') return false;
+  return isWritten || from.uid !== to.uid || from.gid !== to.gid;
 }
 
 /**
@@ -81,12 +87,10 @@ export function dress(
 type Held = Undressed & { readonly held: ByteString };
 
 function dressHeld(tree: Tree, items: readonly Held[], finish: Finish): Map<RelPath, Placed> {
+  for (const item of items) at(tree, item, lend);
   const now = readAttributes(items.map(({ held }) => held));
   const jobs = items.map(({ held, change }, i) => {
     return { path: held, from: now[i] ?? '', to: attributesOf(change.to) ?? '' };
-  });
-  items.forEach((item, i) => {
-    if (jobs[i]?.from !== jobs[i]?.to) at(tree, item, lend);
   });
   const notes = changeAttributes(jobs);
   return new Map(

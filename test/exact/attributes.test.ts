@@ -312,18 +312,25 @@ testWith(
   'what a program may do is put back with its owner',
   async () => {
     const capability = Buffer.from(CAPABILITY.slice(2), 'hex');
+    const names = ['run.sh', 'kept.sh', 'again.sh', 'linked.sh'];
+    const allow = (file: string): void => setAttribute(file, 'security.capability', capability);
     await thereAndBack(
-      { 'run.sh': '#!/bin/sh\n', 'kept.sh': '#!/bin/sh\n' },
+      Object.fromEntries(names.map((name) => [name, `#!/bin/sh\n# ${name}\n`])),
       (at) => {
-        for (const name of ['run.sh', 'kept.sh']) {
+        for (const name of names) {
           fs.chownSync(at(name), 12345, 12345);
           fs.chmodSync(at(name), 0o4755);
-          setAttribute(at(name), 'security.capability', capability);
+          allow(at(name));
         }
+        fs.linkSync(at('linked.sh'), at('../outside'));
       },
       (at) => {
         fs.writeFileSync(at('run.sh'), 'written');
         fs.chownSync(at('kept.sh'), 0, 0);
+        // Both take the capabilities away, so a rewind does as well.
+        fs.chownSync(at('again.sh'), 0, 0);
+        fs.writeFileSync(at('linked.sh'), 'written, with a name outside');
+        for (const name of ['again.sh', 'linked.sh']) allow(at(name));
       },
     );
   },
