@@ -4,11 +4,13 @@
  *
  * @packageDocumentation
  */
+export { type Attribute, type Attributes, listAttributes } from './core/attributes.js';
 export type { LineOrigin } from './core/blame.js';
 export {
   type Change,
   type ChangeCounts,
   type ChangeKind,
+  changedAttributes,
   changeKind,
   countChanges,
 } from './core/change.js';

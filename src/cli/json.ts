@@ -6,6 +6,7 @@ import {
   type ForeignEdit,
   formatDuration,
   type Image,
+  listAttributes,
   type OpenedStep,
   type Outcome,
   type PruneResult,
@@ -176,7 +177,8 @@ export function imageJson(image: Image): object {
       switch (image.type) {
         case 'file': {
           const { kind, type, sha256, bytes, mode, uid, gid } = image;
-          return { kind, type, sha256, bytes, mode: octal(mode), uid, gid };
+          const file = { kind, type, sha256, bytes, mode: octal(mode), uid, gid };
+          return { ...file, ...attributesJson(image) };
         }
         case 'symlink': {
           const { kind, type, target, uid, gid } = image;
@@ -187,10 +189,16 @@ export function imageJson(image: Image): object {
         case 'fifo':
         case 'directory': {
           const { kind, type, mode, uid, gid } = image;
-          return { kind, type, mode: octal(mode), uid, gid };
+          return { kind, type, mode: octal(mode), uid, gid, ...attributesJson(image) };
         }
       }
   }
+}
+
+/** Extended attributes and ACLs by name, their values in base64; nothing where there are none. */
+function attributesJson({ attributes = '' }: { readonly attributes?: string }): object {
+  const entries = listAttributes(attributes).map(({ name, value }) => [name, value]);
+  return entries.length === 0 ? {} : { attributes: Object.fromEntries(entries) };
 }
 
 /** Permission bits as four octal digits. */

@@ -2,6 +2,7 @@ import {
   betweenWords,
   type Change,
   type ChangeCounts,
+  changedAttributes,
   changeKind,
   formatSize,
   type Image,
@@ -270,6 +271,8 @@ export function changeNote({ before, after }: Change): string {
     if (before.uid !== after.uid || before.gid !== after.gid) {
       notes.push(`owner ${before.uid}:${before.gid} → ${after.uid}:${after.gid}`);
     }
+    const names = changedAttributes({ before, after });
+    if (names.length > 0) notes.push(`attributes ${names.join(', ')}`);
     return notes.join(', ');
   }
   return oneSided(before.kind === 'absent' ? after : before);

@@ -1,4 +1,5 @@
-import { type Image, sameBytes, sameImage } from './image.js';
+import { changedNames } from './attributes.js';
+import { attributesOf, type Image, sameBytes, sameImage } from './image.js';
 import type { RelPath } from './relpath.js';
 
 /** One path that differs between two moments: the noun that flows through everything. */
@@ -18,6 +19,24 @@ export function changeKind(change: Pick<Change, 'before' | 'after'>): ChangeKind
   if (after.kind === 'absent') return 'deleted';
   if (before.type !== after.type) return 'type';
   return sameBytes(before, after) ? 'metadata' : 'modified';
+}
+
+/** Names the attributes that differ, where they are known on both sides. */
+export function changedAttributes({ before, after }: Pick<Change, 'before' | 'after'>): string[] {
+  const [from, to] = [attributesOf(before), attributesOf(after)];
+  return from === undefined || to === undefined ? [] : changedNames(from, to);
+}
+
+/** Why nothing is done where {@link mayBeEither}. */
+export const NOT_SEEN = 'its attributes changed, and they cannot be looked at now';
+
+/** Reports whether an image may be both of a change's: its attributes are not known, and only they differ. */
+export function mayBeEither(
+  image: Image,
+  { before, after }: Pick<Change, 'before' | 'after'>,
+): boolean {
+  if (sameImage(before, after)) return false;
+  return sameImage(image, before) && sameImage(image, after);
 }
 
 /** Counts changes by kind. */

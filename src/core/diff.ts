@@ -128,6 +128,12 @@ function isSameEntry(before: Manifest, a: number, after: Manifest, b: number): b
   if (before.key(a, KEY.gid) !== after.key(b, KEY.gid)) return false;
   if (type === ENTRY.symlink) return before.text(a) === after.text(b);
   const mode = (Number(before.key(a, KEY.mode)) ^ Number(after.key(b, KEY.mode))) & PERMISSIONS;
-  if (mode !== 0) return false;
+  if (mode !== 0 || !hasSameAttributes(before, a, after, b)) return false;
   return type !== ENTRY.file || before.sameHash(a, after, b);
+}
+
+function hasSameAttributes(before: Manifest, a: number, after: Manifest, b: number): boolean {
+  if (before.columns.texts[a] === 0 && after.columns.texts[b] === 0) return true;
+  const [left, right] = [before.attributes(a), after.attributes(b)];
+  return left === undefined || right === undefined || left === right;
 }

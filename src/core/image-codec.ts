@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isAttributes } from './attributes.js';
 import type { FileImage, Image } from './image.js';
 import { type ByteString, isRelPath, type RelPath, toText } from './relpath.js';
 
@@ -38,12 +39,15 @@ const Nanoseconds = v.pipe(
   v.transform((text) => BigInt(text)),
 );
 
+const attributed = { attributes: v.exactOptional(v.pipe(v.string(), v.check(isAttributes))) };
+
 const owned = { kind: v.literal('content'), uid: Count, gid: Count };
 const Mode = v.pipe(Count, v.maxValue(0o7777));
 
 const ContentSchema = v.variant('type', [
   v.object({
     ...owned,
+    ...attributed,
     type: v.literal('file'),
     sha256: HashSchema,
     bytes: Count,
@@ -53,8 +57,8 @@ const ContentSchema = v.variant('type', [
     sparse: v.optional(v.boolean(), false),
   }),
   v.object({ ...owned, type: v.literal('symlink'), target: Bytes }),
-  v.object({ ...owned, type: v.literal('directory'), mode: Mode }),
-  v.object({ ...owned, type: v.literal('fifo'), mode: Mode }),
+  v.object({ ...owned, ...attributed, type: v.literal('directory'), mode: Mode }),
+  v.object({ ...owned, ...attributed, type: v.literal('fifo'), mode: Mode }),
 ]);
 
 /** Checks an image. */

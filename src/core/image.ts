@@ -1,3 +1,4 @@
+import type { Attributes } from './attributes.js';
 import type { ByteString } from './relpath.js';
 
 /** SHA-256 of a file's bytes: 64 lower-case hexadecimal digits. */
@@ -14,30 +15,35 @@ export type Content = FileImage | SymlinkImage | DirectoryImage | FifoImage;
 
 type Owned = { readonly kind: 'content'; readonly uid: number; readonly gid: number };
 
+/** Attributes of what has permission bits; the field is missing where they were not recorded. */
+type Attributed = { readonly attributes?: Attributes };
+
 /**
  * A regular file; `mode` are the twelve permission bits, `mtimeNs` nanoseconds since the epoch.
  *
  * `link` tells the inode (`device:inode`) where the file had several names, so that a rewind makes them
  * names of one file again; `''` where it had one. `sparse` files had holes.
  */
-export type FileImage = Owned & {
-  readonly type: 'file';
-  readonly sha256: Sha256;
-  readonly bytes: number;
-  readonly mode: number;
-  readonly mtimeNs: bigint;
-  readonly link: string;
-  readonly sparse: boolean;
-};
+export type FileImage = Owned &
+  Attributed & {
+    readonly type: 'file';
+    readonly sha256: Sha256;
+    readonly bytes: number;
+    readonly mode: number;
+    readonly mtimeNs: bigint;
+    readonly link: string;
+    readonly sparse: boolean;
+  };
 
 /** A symbolic link; its target are the very bytes, whether or not they lead anywhere. */
 export type SymlinkImage = Owned & { readonly type: 'symlink'; readonly target: ByteString };
 
 /** A directory by itself; what is in it has images of its own. */
-export type DirectoryImage = Owned & { readonly type: 'directory'; readonly mode: number };
+export type DirectoryImage = Owned &
+  Attributed & { readonly type: 'directory'; readonly mode: number };
 
 /** A named pipe; what is in it while it is open is no part of it. */
-export type FifoImage = Owned & { readonly type: 'fifo'; readonly mode: number };
+export type FifoImage = Owned & Attributed & { readonly type: 'fifo'; readonly mode: number };
 
 /**
  * Something stands there (or may stand there) that was not captured.
@@ -65,8 +71,9 @@ export const PERMISSIONS = 0o7777;
 
 /**
  * Reports whether two images are the same state: kind, type, bytes, permission bits, owner, link
- * target. Times do not count: a turn that only touched a file changed nothing that a rewind restores.
- * Nor do links and holes: what was not written anew still has them.
+ * target, and attributes where both have them recorded. Times do not count: a turn that only touched a
+ * file changed nothing that a rewind restores. Nor do links and holes: what was not written anew still
+ * has them.
  */
 export function sameImage(a: Image, b: Image): boolean {
   switch (a.kind) {
@@ -91,6 +98,11 @@ export function sameBytes(a: Content, b: Content): boolean {
     case 'fifo':
       return b.type === 'fifo';
   }
+}
+
+/** Gives the attributes that a content carries; undefined where they were not recorded. */
+export function attributesOf(image: Image): Attributes | undefined {
+  return image.kind === 'content' && image.type !== 'symlink' ? image.attributes : undefined;
 }
 
 /**
@@ -132,5 +144,10 @@ function modeOf(content: Content): number | 'none' {
 }
 
 function sameMetadata(a: Content, b: Content): boolean {
-  return a.uid === b.uid && a.gid === b.gid && modeOf(a) === modeOf(b);
+  return a.uid === b.uid && a.gid === b.gid && modeOf(a) === modeOf(b) && hasSameAttributes(a, b);
+}
+
+function hasSameAttributes(a: Content, b: Content): boolean {
+  const [ours, theirs] = [attributesOf(a), attributesOf(b)];
+  return ours === undefined || theirs === undefined || ours === theirs;
 }

@@ -8,7 +8,7 @@ import {
   Manifest,
   type ManifestMeta,
 } from './manifest.js';
-import type { ByteString } from './relpath.js';
+import { type ByteString, type RelPath, ROOT, relPath } from './relpath.js';
 
 /** A stat key: signed 64-bit fields as `lstat` gives them with bigint, times in nanoseconds. */
 export type StatKey = {
@@ -146,6 +146,17 @@ export class ManifestBuilder {
     return true;
   }
 
+  /** Reports whether an entry is still the inode that it was, untouched: what else moves moves ctime. */
+  hasKey(index: number, { dev, ino, ctimeNs }: StatKey): boolean {
+    const row = index * KEY_FIELDS;
+    const keys = this.#keys;
+    return (
+      keys[row + KEY.ctime] === ctimeNs &&
+      keys[row + KEY.ino] === ino &&
+      keys[row + KEY.dev] === dev
+    );
+  }
+
   setHash(index: number, sha256: Sha256): void {
     this.#hashes.write(sha256, index * HASH_BYTES, HASH_BYTES, 'hex');
   }
@@ -176,6 +187,20 @@ export class ManifestBuilder {
 
   setText(index: number, text: ByteString): void {
     this.#textOf[index] = this.#text(text);
+  }
+
+  has(index: number, flag: number): boolean {
+    return ((this.#flags[index] ?? 0) & flag) !== 0;
+  }
+
+  /** Rebuilds the path of an entry from its parents. */
+  path(index: number): RelPath {
+    const names: ByteString[] = [];
+    for (let entry = index; entry !== 0; entry = this.#parents[entry] ?? 0) {
+      const start = this.#nameStarts[entry] ?? 0;
+      names.push(this.#names.toString('latin1', start, start + (this.#nameLengths[entry] ?? 0)));
+    }
+    return names.length === 0 ? ROOT : relPath(names.reverse().join('/'));
   }
 
   /** Ends the building; the builder must not be used after. */

@@ -76,8 +76,8 @@ export function decodeManifest(file: ArrayBuffer): Manifest {
     names: u8(header.names),
     textBytes: u8(header.textBytes),
   };
-  const { takenAt, entries, files, bytes: total, packs, round } = header;
-  const meta: ManifestMeta = { takenAt, entries, files, bytes: total, packs, round };
+  const { takenAt, entries, files, bytes: total, packs, round, attributes } = header;
+  const meta: ManifestMeta = { takenAt, entries, files, bytes: total, packs, round, attributes };
   return new Manifest(meta, columns);
 }
 
@@ -94,6 +94,8 @@ const HeaderSchema = v.object({
   takenAt: v.number(),
   packs: v.array(Count),
   round: Count,
+  // Those written before there were any have none.
+  attributes: v.optional(v.boolean(), false),
 });
 
 type Header = v.InferOutput<typeof HeaderSchema>;

@@ -1,3 +1,4 @@
+import type { Attributes } from './attributes.js';
 import { ABSENT, type Image, PERMISSIONS, type Sha256, type SkipCause } from './image.js';
 import { type ByteString, type RelPath, ROOT, relPath } from './relpath.js';
 
@@ -53,7 +54,7 @@ export type Columns = {
   readonly keys: BigInt64Array;
   /** 32 bytes a row; zero where the entry is no captured file. */
   readonly hashes: Uint8Array;
-  /** Index into the texts of a link's target or the reason of a skipped entry; 0 for none. */
+  /** Index into the texts of a link's target, the reason of a skipped entry, or attributes; 0 for ''. */
   readonly texts: Uint32Array;
   readonly nameStarts: Uint32Array;
   readonly nameLengths: Uint16Array;
@@ -78,7 +79,12 @@ export type ManifestMeta = {
   readonly packs: readonly number[];
   /** Counts the scans of this workspace: chooses whose turn it is to be looked at again. */
   readonly round: number;
+  /** Attributes were asked for; those of single entries may be {@link NOT_KNOWN} all the same. */
+  readonly attributes: boolean;
 };
+
+/** Stands for attributes that could not be read; no attributes look like that. */
+export const NOT_KNOWN = '?';
 
 /** The workspace at one moment, without the bytes: immutable, read where it lies. */
 export class Manifest {
@@ -162,6 +168,14 @@ export class Manifest {
     return this.#texts.toString('latin1', at(starts, text), at(starts, text + 1));
   }
 
+  /** Gives the attributes of a file, directory or named pipe; undefined where they are not known. */
+  attributes(index: number): Attributes | undefined {
+    if (!this.meta.attributes || this.has(index, FLAG.skipped | FLAG.unlisted)) return undefined;
+    if (at(this.columns.texts, index) === 0) return '';
+    const text = this.text(index);
+    return text === NOT_KNOWN ? undefined : text;
+  }
+
   /** Finds a path; -1 where it is not in the manifest. */
   find(path: RelPath): number {
     if (path === '') return 0;
@@ -201,13 +215,15 @@ export class Manifest {
     const uid = Number(this.key(index, KEY.uid));
     const gid = Number(this.key(index, KEY.gid));
     const mode = Number(this.key(index, KEY.mode)) & PERMISSIONS;
+    const known = this.attributes(index);
+    const attributes = known === undefined ? {} : { attributes: known };
     switch (this.type(index)) {
       case ENTRY.none:
         return ABSENT;
       case ENTRY.directory:
-        return { kind: 'content', type: 'directory', mode, uid, gid };
+        return { kind: 'content', type: 'directory', mode, uid, gid, ...attributes };
       case ENTRY.fifo:
-        return { kind: 'content', type: 'fifo', mode, uid, gid };
+        return { kind: 'content', type: 'fifo', mode, uid, gid, ...attributes };
       case ENTRY.symlink:
         return { kind: 'content', type: 'symlink', target: this.text(index), uid, gid };
       default:
@@ -222,6 +238,7 @@ export class Manifest {
           mtimeNs: this.key(index, KEY.mtime),
           link: this.has(index, FLAG.linked) ? this.inode(index) : '',
           sparse: this.has(index, FLAG.sparse),
+          ...attributes,
         };
     }
   }

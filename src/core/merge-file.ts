@@ -1,3 +1,4 @@
+import type { Attributes } from './attributes.js';
 import { mergeText } from './merge-text.js';
 import type { ByteString } from './relpath.js';
 
@@ -7,6 +8,7 @@ export type TextFile = {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
+  readonly attributes: Attributes | undefined;
 };
 
 /** What some steps without a foreign edit between them made of a file. */
@@ -31,7 +33,11 @@ export function mergeOut(stretches: readonly Stretch[], now: TextFile): MergedFi
     if (mode === undefined || uid === undefined || gid === undefined) {
       return { kind: 'none', reason: 'both changed its permissions or its owner' };
     }
-    file = { text: merged.text, mode, uid, gid };
+    const attributes = pickAttributes(after, before, file);
+    if (attributes === 'both') {
+      return { kind: 'none', reason: 'both changed its attributes' };
+    }
+    file = { text: merged.text, mode, uid, gid, attributes };
   }
   return { kind: 'clean', file };
 }
@@ -41,4 +47,13 @@ const META = ['mode', 'uid', 'gid'] as const;
 function pick(base: number, ours: number, theirs: number): number | undefined {
   if (theirs === base) return ours;
   return ours === base || ours === theirs ? theirs : undefined;
+}
+
+/** Where some are not known, those that stand stay. */
+function pickAttributes(base: TextFile, ours: TextFile, theirs: TextFile): Attributes | undefined {
+  const all = [base.attributes, ours.attributes, theirs.attributes];
+  const [left, found, standing] = all;
+  if (left === undefined || found === undefined || standing === undefined) return standing;
+  if (standing === left) return found;
+  return found === left || found === standing ? standing : 'both';
 }

@@ -1,3 +1,4 @@
+import { mayBeEither, NOT_SEEN } from './change.js';
 import { betweenWords } from './foreign-words.js';
 import { gitDirectoryOf, isGitObject } from './git/paths.js';
 import { hasStamp, type Image, isAsSkipped, sameImage } from './image.js';
@@ -61,6 +62,7 @@ function judge(change: SquashedChange, request: PlanRequest): Verdict {
   const disk = request.disk.get(path);
   if (disk === undefined) return settle('failed', 'it was not looked at');
   const now = request.seenAs.get(path) ?? disk.image;
+  if (mayBeEither(now, change)) return settle('skipped', NOT_SEEN);
   if (sameImage(now, before)) return settle('unchanged', '');
   if (before.kind === 'skipped') {
     if (hasStamp(before, disk.stamp)) return settle('unchanged', '');

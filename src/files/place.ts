@@ -233,6 +233,14 @@ export function setFileMode(path: NativePath, mode: number): Placed {
   });
 }
 
+/** Adds what a later write to the same path came to. */
+export function withNote(before: Placed, placed: Placed): Placed {
+  if (before.kind !== 'done' || placed.kind !== 'done') return placed;
+  if (before.note.includes(placed.note)) return before;
+  const kept = placed.note.includes(before.note) ? [] : [before.note];
+  return { kind: 'done', note: [...kept, placed.note].join('; ') };
+}
+
 /** Says what the system's error at one path means for it; throws on what is no error of the system. */
 export function placedError(error: unknown): Placed {
   if (isErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) {

@@ -26,6 +26,8 @@ export type ScanRequest = {
   /** Numbers this scan: chooses which trusted entries are hashed all the same, if any are. */
   readonly round: number;
   readonly spotChecks: boolean;
+  /** Whether attributes are asked for where that can be done: it costs a program's start. */
+  readonly attributes: 'ask' | 'leave';
   /** Gives the numbers of the packs, asked once the last content is in. */
   readonly packs: () => readonly number[];
   readonly onProgress: (progress: ScanProgress) => void;
@@ -55,4 +57,6 @@ export type ScanResult = {
   readonly warnings: readonly string[];
   readonly hashedFiles: number;
   readonly hashedBytes: number;
+  /** Attributes were read that the baseline does not know, so it cannot stand for the manifest. */
+  readonly learned: boolean;
 };

@@ -1,13 +1,13 @@
 import fs from 'node:fs';
 import { ENTRY, FLAG, KEY, type Manifest } from '../core/manifest.js';
 import { ManifestBuilder } from '../core/manifest-builder.js';
-import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
+import { errnoWords } from '../core/problem.js';
 import { type ByteString, joinPath, ROOT } from '../core/relpath.js';
-import { type NativePath, toNative } from '../files/native-path.js';
+import type { NativePath } from '../files/native-path.js';
 import { entryType, lstat, type Stat, specialName } from '../files/stat.js';
 import type { Tree } from '../files/tree.js';
 import type { Device, Devices } from './devices.js';
-import { FileHasher } from './file-hasher.js';
+import { FileHasher, type MetFile } from './file-hasher.js';
 import { Judge } from './judge.js';
 import { type AnyListing, KnownNames, type MetDirectory } from './known-names.js';
 import { CHANGED_MEANWHILE, listDirectory, PreviousNames } from './listing.js';
@@ -15,6 +15,8 @@ import { type LookAhead, lookAhead } from './look-ahead.js';
 import { type Place, Places } from './places.js';
 import type { ScanRequest, ScanResult } from './request.js';
 import { Rows } from './rows.js';
+import { ScanAttributes } from './scan-attributes.js';
+import { statRoot } from './stat-root.js';
 
 type MetEntry = {
   readonly name: ByteString;
@@ -39,6 +41,7 @@ export class Walk {
   readonly #takenAt = Date.now();
   readonly #rows: Rows;
   readonly #ahead: LookAhead;
+  readonly #attributes: ScanAttributes;
   /** Directories that are still to be entered, the next one last: a tree may be deeper than a stack. */
   readonly #pending: MetDirectory[] = [];
 
@@ -52,6 +55,8 @@ export class Walk {
     this.#rows = new Rows(this.#builder, request.baseline);
     this.#ahead = lookAhead(request.root, request.baseline);
     this.#hasher = new FileHasher(request, this.#builder);
+    const using = { builder: this.#builder, places: this.#places, tree };
+    this.#attributes = new ScanAttributes(request, using);
   }
 
   run(): ScanResult {
@@ -77,15 +82,19 @@ export class Walk {
   }
 
   #result(): ScanResult {
-    const { warnings, hashedFiles, hashedBytes, files, bytes, changed } = this.#hasher;
-    const counts = { warnings, hashedFiles, hashedBytes };
+    const { hashedFiles, hashedBytes, files, bytes, changed } = this.#hasher;
+    const { recorded: attributes } = this.#attributes;
+    const asked = this.#attributes.read();
+    const warnings = [...this.#hasher.warnings, ...asked.warnings];
+    const counts = { warnings, hashedFiles, hashedBytes, learned: asked.learned };
     const baseline = this.#baseline;
-    if (baseline !== 'none' && this.#rows.identical && !changed) {
+    if (baseline !== 'none' && this.#rows.identical && !changed && !asked.changed) {
       if (this.#builder.count === baseline.count) return { manifest: baseline, ...counts };
     }
     const { packs, round } = this.#request;
     const takenAt = this.#takenAt;
-    const manifest = this.#builder.finish({ takenAt, files, bytes, packs: packs(), round });
+    const meta = { takenAt, files, bytes, packs: packs(), round, attributes };
+    const manifest = this.#builder.finish(meta);
     return { manifest, ...counts };
   }
 
@@ -150,7 +159,7 @@ export class Walk {
     }
     this.#builder.setChildren(met.index, start.count, this.#builder.count - start.count);
     for (const { name, native, index, previous: before, stat, sameKey } of files) {
-      this.#hasher.hash({
+      const file: MetFile = {
         index,
         previous: before,
         sameKey,
@@ -158,9 +167,16 @@ export class Walk {
         device: this.#deviceOf(stat, met),
         path: native,
         relative: () => joinPath(met.path, name),
-      });
+      };
+      if (stat.isFile()) {
+        this.#hasher.hash(file);
+        this.#attributes.meet(file);
+      } else {
+        this.#attributes.meetPipe(file);
+      }
     }
     if (listing.kind !== 'known' || news !== this.#rows.news) this.#checkStill(met);
+    this.#attributes.meetDirectory(met);
     this.#hasher.tellProgress();
     for (const directory of directories.reverse()) this.#pending.push(directory);
     return 'done';
@@ -178,6 +194,7 @@ export class Walk {
   ): boolean {
     const baseline = this.#baseline;
     if (baseline === 'none' || baseline.key(previous, KEY.dev) !== met.stat.dev) return false;
+    if (!this.#attributes.mayTake(previous)) return false;
     if (baseline.type(previous) === ENTRY.directory) {
       if (baseline.has(previous, FLAG.skipped | FLAG.unlisted)) return false;
       const stat = {
@@ -242,10 +259,9 @@ export class Walk {
         return;
       }
     }
-    if (entry.stat.isFile()) files.push(entry);
+    if (entry.stat.isFile() || entry.stat.isFIFO()) files.push(entry);
     else if (entry.stat.isSymbolicLink()) this.#link(entry);
-    else if (!entry.stat.isFIFO())
-      this.#rows.skip(entry, 'unreadable', `${specialName(entry.stat)} is not captured`);
+    else this.#rows.skip(entry, 'unreadable', `${specialName(entry.stat)} is not captured`);
   }
 
   #link(entry: MetEntry): void {
@@ -274,18 +290,4 @@ export class Walk {
     if (stat.dev === met.stat.dev) return met.device;
     return this.#devices.at(stat.dev, this.#places.absolute(path));
   }
-}
-
-/** Looks at the root; links above it and at it are the user's own and are followed. */
-function statRoot(root: ByteString): Stat | 'absent' {
-  try {
-    const stat = fs.statSync(toNative(root), { bigint: true });
-    if (stat.isDirectory()) return stat;
-  } catch (error) {
-    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return 'absent';
-    throw new PreimageError('cannot-read', `Cannot scan the workspace: ${errnoWords(error)}.`, {
-      cause: error,
-    });
-  }
-  throw new PreimageError('cannot-read', 'Cannot scan the workspace: it is no directory.');
 }

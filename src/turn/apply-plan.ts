@@ -1,10 +1,10 @@
-import type { DirectoryImage } from '../core/image.js';
 import { choosePlacements, inodeOf, type Placement, roundsOf } from '../core/placement.js';
 import type { PlannedChange } from '../core/planned.js';
 import { isDirectory, isMetadataOnly, isNewDirectory, needsRemoval } from '../core/planned.js';
 import { errnoOf, errnoWords, isShortage, PreimageError } from '../core/problem.js';
-import { parentOf, type RelPath } from '../core/relpath.js';
+import type { RelPath } from '../core/relpath.js';
 import { writeInPlace } from '../files/in-place.js';
+import { lookAtAll } from '../files/look-all.js';
 import type { NativePath } from '../files/native-path.js';
 import {
   DONE,
@@ -15,12 +15,15 @@ import {
   removeExpected,
   setMetadata,
   type Times,
+  withNote,
 } from '../files/place.js';
-import { canSyncFileSystem, syncFileSystem, syncPlace } from '../files/sync.js';
+import { canSyncFileSystem, syncFileSystem } from '../files/sync.js';
 import { spotOf, type Tree } from '../files/tree.js';
 import type { Packs } from '../store/packs.js';
+import { dress, findUndressed, mayLackAttributes, type Undressed } from './dress.js';
 import { bringsBytes, Stager } from './stager.js';
-import { closedDirectory, directoriesOf, lock, unlock } from './unlocked.js';
+import { syncApplied } from './sync-applied.js';
+import { OpenedDirectories } from './unlocked.js';
 import { type Applied, verifyApplied } from './verify-applied.js';
 
 /** What an apply works with. */
@@ -60,17 +63,20 @@ class Apply {
   readonly #results = new Map<RelPath, Placed>();
   readonly #placements: ReadonlyMap<RelPath, Placement>;
   readonly #stager: Stager;
-  readonly #unlocked = new Map<RelPath, DirectoryImage>();
+  readonly #opened: OpenedDirectories;
   /** Inodes of which a name was replaced or removed: their ctime moved by our own hand. */
   readonly #touched = new Set<string>();
   /** Paths whose old content was removed to make room for another type. */
   readonly #gone = new Set<RelPath>();
+  /** What is made anew and has to be given attributes, or freed of inherited ones. */
+  #undressed: ReadonlySet<RelPath> = new Set();
   readonly #few: boolean;
   #done = 0;
 
   constructor(changes: readonly PlannedChange[], tools: ApplyTools) {
     this.#changes = changes;
     this.#tools = tools;
+    this.#opened = new OpenedDirectories(tools.tree);
     this.#few = changes.length <= FEW || !canSyncFileSystem();
     this.#placements = choosePlacements(changes, tools.survivors, tools.moved);
     this.#stager = new Stager({ ...tools, sync: this.#few });
@@ -84,7 +90,11 @@ class Apply {
       changes.filter((change) => change.path === '' && isNewDirectory(change)),
       (_, path) => makeStagingDirectory(path),
     );
-    this.#unlock();
+    this.#opened.open(changes);
+    const made = changes.filter((change) => isNewDirectory(change) || this.#isStaged(change));
+    this.#undressed = findUndressed(this.#tools.tree, made, (path) =>
+      this.#stager.directoryFor(path),
+    );
     const lack = this.#stageAll();
     if (lack !== '') return this.#nothingDone(lack);
     this.#each(backwards.filter(needsRemoval), (change, path) =>
@@ -98,6 +108,8 @@ class Apply {
     for (const round of roundsOf(placed, this.#placements)) {
       this.#each(round, (change, path) => this.#place(change, path));
     }
+    const bare = changes.filter((change) => this.#lacksAttributes(change));
+    this.#dress(bare.map((change) => ({ change, path: change.path })));
     this.#each(
       changes.filter((change) => isMetadataOnly(change) && !this.#needsPlacing(change)),
       (change, path) => setPlannedMetadata(change, path, this.#tools.times),
@@ -107,11 +119,8 @@ class Apply {
       setPlannedMetadata(change, path, this.#tools.times),
     );
     this.#lock();
-    this.#syncDirectories();
-    return changes.map((change) => {
-      this.#tick();
-      return verifyApplied(this.#tools.tree, change, this.#results.get(change.path) ?? DONE);
-    });
+    syncApplied(this.#tools.tree, changes, this.#few);
+    return this.#verify((path) => this.#result(path));
   }
 
   /** Gives in words what the system lacks, `''` where all is staged. */
@@ -119,9 +128,16 @@ class Apply {
     try {
       this.#changes.forEach((change, index) => {
         this.#tick();
-        if (!this.#needsPlacing(change) || !bringsBytes(this.#placements.get(change.path))) return;
-        this.#attempt(change, () => this.#stager.stage(change, index), 'untouched');
+        if (!this.#isStaged(change)) return;
+        const heldBack = this.#undressed.has(change.path);
+        this.#attempt(change, () => this.#stager.stage(change, index, heldBack), 'untouched');
       });
+      this.#dress(
+        this.#changes.flatMap((change) => {
+          const path = this.#stager.placeOf(change.path);
+          return path === 'none' || !this.#undressed.has(change.path) ? [] : [{ change, path }];
+        }),
+      );
       if (!this.#few) syncFileSystem(this.#tools.tree.root);
       return '';
     } catch (error) {
@@ -139,12 +155,33 @@ class Apply {
     return placement === undefined ? !isMetadataOnly(change) : placement.kind !== 'keep';
   }
 
+  #isStaged(change: PlannedChange): boolean {
+    return this.#needsPlacing(change) && bringsBytes(this.#placements.get(change.path));
+  }
+
+  /** Reports whether what stands now, after all is in its place, lacks attributes or has others. */
+  #lacksAttributes(change: PlannedChange): boolean {
+    if (isNewDirectory(change)) return this.#undressed.has(change.path);
+    const isKept = !this.#needsPlacing(change);
+    const isInPlace = this.#placements.get(change.path)?.kind === 'in-place';
+    return (isKept || isInPlace) && mayLackAttributes(change, isInPlace);
+  }
+
+  #dress(items: readonly Undressed[]): void {
+    this.#tools.tree.reset();
+    const { times } = this.#tools;
+    const ready = items.filter(({ change }) => this.#result(change.path).kind === 'done');
+    for (const [path, placed] of dress(this.#tools.tree, ready, { sync: this.#few, times })) {
+      this.#results.set(path, withNote(this.#result(path), placed));
+    }
+  }
+
   #place(change: PlannedChange, path: NativePath): Placed {
     const placement = this.#placements.get(change.path) ?? { kind: 'stage' };
     const { to } = change;
     switch (placement.kind) {
       case 'with':
-        return this.#results.get(placement.path) ?? DONE;
+        return this.#result(placement.path);
       case 'in-place':
         if (to.kind !== 'content' || to.type !== 'file') return DONE;
         // It is checked before the first byte is written: here is no staged file to throw away.
@@ -157,7 +194,7 @@ class Apply {
           times: this.#tools.times,
         });
       case 'link': {
-        const target = this.#results.get(placement.to) ?? DONE;
+        const target = this.#result(placement.to);
         if (target.kind !== 'done') return target;
         const index = this.#changes.indexOf(change);
         const staged = this.#stager.stageName(change, index, placement.to);
@@ -189,7 +226,7 @@ class Apply {
 
   /** A shortage ends it all while nothing was touched; after that it is this path's trouble. */
   #attempt({ path }: PlannedChange, run: () => Placed, workspace = 'touched'): void {
-    const before = this.#results.get(path) ?? DONE;
+    const before = this.#result(path);
     if (before.kind !== 'done') return;
     let placed: Placed;
     try {
@@ -203,8 +240,11 @@ class Apply {
           ? { kind: 'failed', reason: error.message }
           : placedError(error);
     }
-    const keepsNote = placed.kind === 'done' && placed.note === '';
-    this.#results.set(path, keepsNote ? before : placed);
+    this.#results.set(path, withNote(before, placed));
+  }
+
+  #result(path: RelPath): Placed {
+    return this.#results.get(path) ?? DONE;
   }
 
   #expected(change: PlannedChange): Expected {
@@ -220,54 +260,27 @@ class Apply {
     return placed;
   }
 
-  /** Opens the directories that their owner has closed to itself: see `isLoan`. */
-  #unlock(): void {
-    for (const path of directoriesOf(this.#changes)) {
-      const image = closedDirectory(this.#tools.tree, path);
-      if (image === 'open') continue;
-      unlock(this.#tools.tree, path, image);
-      this.#unlocked.set(path, image);
-    }
-  }
-
   /** Closes again what was opened and has no mode of its own in the plan that was set. */
   #lock(): void {
-    const set = new Set(
-      this.#changes
-        .filter(
-          (change) => hasDirectoryMode(change) && this.#results.get(change.path)?.kind === 'done',
-        )
-        .map(({ path }) => path),
+    const set = this.#changes.filter(
+      (change) => hasDirectoryMode(change) && this.#result(change.path).kind === 'done',
     );
-    for (const [path, image] of [...this.#unlocked].reverse()) {
-      if (!set.has(path)) lock(this.#tools.tree, path, image);
-    }
-    this.#unlocked.clear();
-  }
-
-  #syncDirectories(): void {
-    const { tree } = this.#tools;
-    if (!this.#few) {
-      syncFileSystem(tree.root);
-      return;
-    }
-    let all = true;
-    for (const path of new Set(this.#changes.map((change) => parentOf(change.path)))) {
-      const directory = tree.directory(path);
-      if (directory.kind === 'directory') all = syncPlace(directory.self) && all;
-    }
-    // Where nothing was staged, owner and mode are in the inode itself.
-    for (const change of this.#changes) {
-      if (!hasDirectoryMode(change) && !isMetadataOnly(change)) continue;
-      const spot = spotOf(tree, change.path);
-      if (spot.kind === 'spot') all = syncPlace(spot.path) && all;
-    }
-    if (!all && canSyncFileSystem()) syncFileSystem(tree.root);
+    this.#opened.close(new Set(set.map(({ path }) => path)));
   }
 
   #nothingDone(lack: string): Applied[] {
     const failed = { kind: 'failed', reason: `${lack}; nothing was changed` } as const;
-    return this.#changes.map((change) => verifyApplied(this.#tools.tree, change, failed));
+    return this.#verify(() => failed);
+  }
+
+  /** Looks at every path again. */
+  #verify(placed: (path: RelPath) => Placed): Applied[] {
+    const paths = this.#changes.map(({ path }) => path);
+    const now = lookAtAll(this.#tools.tree, paths, 'hash-only', () => this.#tick());
+    return this.#changes.map((change) => {
+      const image = now.get(change.path)?.image ?? change.from;
+      return verifyApplied(image, change, placed(change.path));
+    });
   }
 
   #tick(): void {

@@ -1,5 +1,6 @@
 import type { PlannedChange } from '../core/planned.js';
 import { lookAt } from '../files/look.js';
+import { lookWhole } from '../files/look-all.js';
 import { setFileMode } from '../files/place.js';
 import { lstat, permissionsOf, stampOf } from '../files/stat.js';
 import { spotOf, type Tree } from '../files/tree.js';
@@ -38,12 +39,14 @@ function captureClosedFile(tree: Tree, writer: PackWriter, change: PlannedChange
   const mode = permissionsOf(stat);
   if (setFileMode(spot.path, mode | OWNER_READ).kind !== 'done') return CHANGED;
   try {
-    const { image } = lookAt(tree, change.path, writer);
+    const { image } = lookWhole(tree, change.path, writer);
     setFileMode(spot.path, mode);
     if (image.kind !== 'content' || image.type !== 'file') return { kind: 'failed', reason };
     const now = lstat(spot.path);
     if (now === 'absent') return CHANGED;
-    const from = { ...image, mode };
+    // An ACL says the permission that was lent as well; it is not what stood.
+    const { attributes = '', ...bare } = image;
+    const from = attributes.includes('system.posix_acl') ? { ...bare, mode } : { ...image, mode };
     return { kind: 'captured', change: { ...change, from, stamp: stampOf(now) } };
   } catch (error) {
     setFileMode(spot.path, mode);

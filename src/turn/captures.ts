@@ -3,7 +3,7 @@ import type { Image } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { RelPath } from '../core/relpath.js';
-import { lookAt } from '../files/look.js';
+import { lookAtAll } from '../files/look-all.js';
 import type { Tree } from '../files/tree.js';
 import type { PackWriter } from '../store/pack-writer.js';
 import { SpoolReader } from '../store/spool.js';
@@ -35,10 +35,14 @@ export function withCaptures(
   sources: { readonly opened: Manifest; readonly tree: Tree; readonly writer: PackWriter },
 ): Change[] {
   const merged = new Map(changes.map((change) => [change.path, change]));
-  for (const [path, before] of captures) {
-    if (before.kind === 'skipped' || sources.opened.imageAt(path).kind !== 'skipped') continue;
-    const after = lookAt(sources.tree, path, sources.writer).image;
-    merged.set(path, { path, before, after });
+  const added = [...captures].filter(
+    ([path, { kind }]) => kind !== 'skipped' && sources.opened.imageAt(path).kind === 'skipped',
+  );
+  const paths = added.map(([path]) => path);
+  const now = lookAtAll(sources.tree, paths, sources.writer);
+  for (const [path, before] of added) {
+    const after = now.get(path)?.image;
+    if (after !== undefined) merged.set(path, { path, before, after });
   }
   return [...merged.values()];
 }

@@ -5,6 +5,7 @@ import { ENTRY } from '../core/manifest.js';
 import { printable, printableText } from '../core/printable.js';
 import { errnoWords, PreimageError } from '../core/problem.js';
 import { formatSize } from '../core/units.js';
+import { attributeSupport } from '../files/attributes.js';
 import { sharedWritableInodes } from '../files/mappings.js';
 import { stampTrust } from '../files/stamps.js';
 import { type Canary, canary } from './canary.js';
@@ -33,6 +34,7 @@ export async function doctor(which: WhichWorkspace): Promise<Check[]> {
     spaceCheck(located),
     linkCheck(located),
     stampCheck(located),
+    attributeCheck(),
     mapCheck(),
     ...watchLimits(located),
   ];
@@ -147,6 +149,17 @@ function stampCheck({ root }: Located): Check {
   if (trust.kind === 'trusted') return ok('stamps', `${printable(root)}: trusted`);
   const text = `${trust.fileSystem}: every file is read at every open and close`;
   return { name: 'stamps', state: 'limit', text, hint: 'A local disk is faster.' };
+}
+
+function attributeCheck(): Check {
+  const support = attributeSupport();
+  if (support.kind === 'recorded') return ok('attributes', 'and ACLs are recorded');
+  const text = `not recorded: ${support.reason}`;
+  const hint =
+    process.platform === 'linux'
+      ? 'Install the system’s package attr to have attributes and ACLs put back.'
+      : '';
+  return { name: 'attributes', state: 'limit', text, hint };
 }
 
 function mapCheck(): Check {

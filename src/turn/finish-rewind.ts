@@ -5,7 +5,7 @@ import type { Outcome } from '../core/outcome.js';
 import type { PlannedChange } from '../core/planned.js';
 import type { RelPath } from '../core/relpath.js';
 import { judgeReplay } from '../core/replay.js';
-import { lookAt } from '../files/look.js';
+import { lookAtAll } from '../files/look-all.js';
 import { openTree, type Tree } from '../files/tree.js';
 import { loadChanges } from '../store/details.js';
 import { withLock } from '../store/lock.js';
@@ -52,10 +52,15 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
   const changes: PlannedChange[] = [];
   const now = new Map<RelPath, Image>();
   const left: Outcome[] = [];
+  const seen = lookAtAll(
+    tree,
+    plan.map(({ path }) => path),
+    'hash-only',
+  );
   for (const change of plan) {
     const { path, after } = change;
-    if (after.kind === 'skipped') continue;
-    const disk = lookAt(tree, path, 'hash-only');
+    const disk = seen.get(path);
+    if (after.kind === 'skipped' || disk === undefined) continue;
     switch (judgeReplay(change, disk)) {
       case 'done':
         now.set(path, after);

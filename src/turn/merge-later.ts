@@ -95,10 +95,11 @@ function mergeOne(
   const result = mergeOut(stretches, standing);
   if (result.kind === 'none') return result;
   const bytes = Buffer.from(result.file.text, 'latin1');
-  const { mode, uid, gid } = result.file;
+  const { mode, uid, gid, attributes } = result.file;
   const sha256 = crypto.hash('sha256', bytes, 'hex');
   const image = { ...before, sha256, bytes: bytes.length, mode, uid, gid, mtimeNs: now.mtimeNs };
-  return { kind: 'clean', image: { ...image, sparse: false }, bytes };
+  const whole = attributes === undefined ? image : { ...image, attributes };
+  return { kind: 'clean', image: { ...whole, sparse: false }, bytes };
 
   function stored(image: Image | undefined): TextFile | 'unknown' {
     return image === undefined || !isFile(image)
@@ -107,8 +108,10 @@ function mergeOne(
   }
 }
 
-function textFile({ mode, uid, gid }: FileImage, bytes: Buffer | 'unknown'): TextFile | 'unknown' {
-  return bytes === 'unknown' ? 'unknown' : { text: bytes.toString('latin1'), mode, uid, gid };
+function textFile(image: FileImage, bytes: Buffer | 'unknown'): TextFile | 'unknown' {
+  if (bytes === 'unknown') return 'unknown';
+  const { mode, uid, gid, attributes } = image;
+  return { text: bytes.toString('latin1'), mode, uid, gid, attributes };
 }
 
 function wordsFor({ after, foreign }: SquashedChange, now: Image): string {

@@ -9,7 +9,7 @@ import type { RewindRecord } from '../core/records.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
 import { selectPaths } from '../core/select-paths.js';
 import type { SquashedChange } from '../core/squash.js';
-import { lookAt } from '../files/look.js';
+import { lookAtAll } from '../files/look-all.js';
 import type { Tree } from '../files/tree.js';
 import type { PackWriter } from '../store/pack-writer.js';
 import { captureFrom } from './capture-from.js';
@@ -55,7 +55,11 @@ export function planFromDisk(workspace: Workspace, tree: Tree, job: RewindJob): 
   const { packs } = workspace;
   const selected = selectPaths(job.squashed, options.paths);
   const known = trustedHashes(workspace);
-  const disk = new Map(selected.map(({ path }) => [path, lookAt(tree, path, known)] as const));
+  const disk = lookAtAll(
+    tree,
+    selected.map(({ path }) => path),
+    known,
+  );
   const none = { squashed: selected, seenAs: new Map() };
   const { squashed, seenAs } = git ? seeIndexes(selected, disk, { tree, packs }) : none;
   const uncontested = squashed.filter(({ path }) => !contested.has(path));

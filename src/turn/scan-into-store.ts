@@ -48,6 +48,7 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
       round: start.round,
       // Once a turn is enough: 2% of what is trusted.
       spotChecks: start.begins,
+      attributes: 'ask',
       packs: () => reliedOn(workspace, writer, baseline),
       onProgress: start.onProgress,
     });
@@ -79,7 +80,7 @@ const FEW_HASHES = 64;
  */
 function saysTheSame(baseline: NamedManifest, result: ScanResult, start: ScanStart): boolean {
   if (result.manifest === baseline.manifest) return true;
-  if (!start.begins || result.hashedFiles > FEW_HASHES) return false;
+  if (!start.begins || result.learned || result.hashedFiles > FEW_HASHES) return false;
   return diffManifests(baseline.manifest, result.manifest).length === 0;
 }
 

@@ -6,7 +6,7 @@ import { PreimageError } from '../core/problem.js';
 import { parentOf, type RelPath } from '../core/relpath.js';
 import { NO_RUN_RULES } from '../core/run-rules.js';
 import { PRIVATE_FILE, writeAll } from '../files/durable.js';
-import { lookAt } from '../files/look.js';
+import { lookWhole } from '../files/look-all.js';
 import { openTree, spotOf } from '../files/tree.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { SpoolWriter } from '../store/spool.js';
@@ -174,7 +174,7 @@ class Session implements OpenTurn {
     const writer = new PackWriter(layout.packs, (sha256) => packs.holds(sha256));
     const tree = openTree(root);
     try {
-      const { image } = lookAt(tree, path, writer);
+      const { image } = lookWhole(tree, path, writer);
       // The bytes first, then the line that names them.
       writer.sync();
       writer.close();

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import type { Placement } from '../core/placement.js';
 import type { PlannedChange } from '../core/planned.js';
 import { isErrno } from '../core/problem.js';
-import { type ByteString, nameOf, parentOf, type RelPath } from '../core/relpath.js';
+import { type ByteString, joinPath, nameOf, parentOf, type RelPath } from '../core/relpath.js';
 import type { NativePath } from '../files/native-path.js';
 import {
   type Expected,
@@ -48,9 +48,20 @@ export class Stager {
     return this.#staged.has(path);
   }
 
-  /** Stages a file, a link or a named pipe; directories need none. */
-  stage({ path, to }: PlannedChange, index: number): Placed {
-    if (to.kind === 'absent' || to.type === 'directory') return NOTHING;
+  /** Finds the nearest directory above a path that stands now: what is staged there can be renamed. */
+  directoryFor(path: RelPath): RelPath {
+    for (let at = parentOf(path); ; at = parentOf(at)) {
+      if (at === '' || this.#tree.directory(at).kind === 'directory') return at;
+    }
+  }
+
+  /**
+   * Stages a file, a link or a named pipe; directories need none. What is `heldBack` is its owner's
+   * alone until it has its attributes: see `dress.ts`.
+   */
+  stage({ path, to: whole }: PlannedChange, index: number, heldBack: boolean): Placed {
+    if (whole.kind === 'absent' || whole.type === 'directory') return NOTHING;
+    const to = heldBack && whole.type !== 'symlink' ? { ...whole, mode: HELD_BACK } : whole;
     const native = this.#reserve(path, index);
     if (typeof native === 'object' && 'kind' in native) return native;
     switch (to.type) {
@@ -67,6 +78,12 @@ export class Stager {
           times: this.#times,
         });
     }
+  }
+
+  /** Says where a path stands while it is staged; `none` where it is not. */
+  placeOf(path: RelPath): RelPath | 'none' {
+    const staged = this.#staged.get(path);
+    return staged === undefined ? 'none' : joinPath(staged.directory, staged.name);
   }
 
   /** Stages another name of a file that stands already. */
@@ -115,19 +132,12 @@ export class Stager {
   }
 
   #reserve(path: RelPath, index: number): NativePath | Placed {
-    const directory = this.#nearestDirectory(path);
+    const directory = this.directoryFor(path);
     const reached = this.#tree.directory(directory);
     if (reached.kind !== 'directory') return GONE;
     const name = `${this.#prefix}${index}`;
     this.#staged.set(path, { directory, name });
     return reached.at(name);
-  }
-
-  /** Finds the nearest directory above a path that stands now: what is staged there can be renamed. */
-  #nearestDirectory(path: RelPath): RelPath {
-    for (let at = parentOf(path); ; at = parentOf(at)) {
-      if (at === '' || this.#tree.directory(at).kind === 'directory') return at;
-    }
   }
 }
 
@@ -135,6 +145,8 @@ export class Stager {
 export function bringsBytes(placement: Placement | undefined): boolean {
   return placement === undefined || placement.kind === 'stage';
 }
+
+const HELD_BACK = 0o600;
 
 const NOTHING: Placed = { kind: 'done', note: '' };
 const GONE: Placed = { kind: 'conflict', reason: 'its directory is not there any more' };

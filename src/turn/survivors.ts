@@ -3,7 +3,7 @@ import { FLAG, KEY, type Manifest } from '../core/manifest.js';
 import { fileKey, linkedFiles } from '../core/placement.js';
 import type { PlannedChange } from '../core/planned.js';
 import type { RelPath } from '../core/relpath.js';
-import { lookAt } from '../files/look.js';
+import { lookAtAll } from '../files/look-all.js';
 import type { Tree } from '../files/tree.js';
 
 /**
@@ -20,14 +20,17 @@ export function findSurvivors(
   if (baseline === 'none' || files.size === 0) return survivors;
   const planned = new Set(changes.map(({ path }) => path));
   const inodes = new Set([...files.values()].map(({ image }) => inodeNumber(image.link)));
+  const candidates = new Map<RelPath, number>();
   for (let i = 0; i < baseline.count; i++) {
     if (!inodes.has(baseline.key(i, KEY.ino))) continue;
     const path = baseline.path(i);
-    if (planned.has(path)) continue;
-    const now = lookAt(tree, path, 'hash-only');
+    if (!planned.has(path)) candidates.set(path, i);
+  }
+  for (const [path, now] of lookAtAll(tree, candidates.keys(), 'hash-only')) {
+    const wasLinked = baseline.has(candidates.get(path) ?? 0, FLAG.linked);
     for (const [key, { image }] of files) {
       const stands = now.stamp.startsWith(`${image.link}:`) && sameImage(now.image, image);
-      if (stands && isSameFile(now.image, image, baseline.has(i, FLAG.linked))) {
+      if (stands && isSameFile(now.image, image, wasLinked)) {
         survivors.set(key, path);
       }
     }
@@ -47,12 +50,15 @@ export function findMoved(
   const moved = new Map<string, RelPath>();
   const files = linkedFiles(changes);
   if (files.size === 0) return moved;
+  const candidates = new Map<RelPath, FileImage>();
   for (const [path, image] of asBefore) {
     if (image.kind !== 'content' || image.type !== 'file' || image.link === '') continue;
-    const key = fileKey(image);
-    if (!files.has(key)) continue;
+    if (files.has(fileKey(image))) candidates.set(path, image);
+  }
+  for (const [path, now] of lookAtAll(tree, candidates.keys(), 'hash-only')) {
+    const image = candidates.get(path);
     // By another inode number or by the same one: what is freed is given out again.
-    if (sameImage(lookAt(tree, path, 'hash-only').image, image)) moved.set(key, path);
+    if (image !== undefined && sameImage(now.image, image)) moved.set(fileKey(image), path);
   }
   return moved;
 }

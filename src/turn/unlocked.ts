@@ -36,6 +36,34 @@ export function directoriesOf(changes: readonly { readonly path: RelPath }[]): R
   return [...found].sort(comparePaths);
 }
 
+/** Directories that were closed to their owner and are opened for a while: see `isLoan`. */
+export class OpenedDirectories {
+  readonly #tree: Tree;
+  readonly #opened = new Map<RelPath, DirectoryImage>();
+
+  constructor(tree: Tree) {
+    this.#tree = tree;
+  }
+
+  /** Opens those that changes lie in or below. */
+  open(changes: readonly { readonly path: RelPath }[]): void {
+    for (const path of directoriesOf(changes)) {
+      const image = closedDirectory(this.#tree, path);
+      if (image === 'open') continue;
+      unlock(this.#tree, path, image);
+      this.#opened.set(path, image);
+    }
+  }
+
+  /** Closes them again, but for those that have their own mode by now. */
+  close(except: ReadonlySet<RelPath>): void {
+    for (const [path, image] of [...this.#opened].reverse()) {
+      if (!except.has(path)) lock(this.#tree, path, image);
+    }
+    this.#opened.clear();
+  }
+}
+
 /** Opens a directory to its owner; its mode is put back by whoever has planned its mode. */
 export function unlock(tree: Tree, path: RelPath, image: DirectoryImage): void {
   const spot = spotOf(tree, path);
@@ -43,7 +71,7 @@ export function unlock(tree: Tree, path: RelPath, image: DirectoryImage): void {
 }
 
 /** Puts a directory's mode back, if it still stands. */
-export function lock(tree: Tree, path: RelPath, image: DirectoryImage): void {
+function lock(tree: Tree, path: RelPath, image: DirectoryImage): void {
   const spot = spotOf(tree, path);
   if (spot.kind === 'spot') setMetadata(spot.path, image);
 }

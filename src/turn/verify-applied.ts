@@ -1,16 +1,13 @@
 import { type Absent, type Content, type Image, sameImage } from '../core/image.js';
 import type { Outcome } from '../core/outcome.js';
 import type { PlannedChange } from '../core/planned.js';
-import { lookAt } from '../files/look.js';
 import type { Placed } from '../files/place.js';
-import type { Tree } from '../files/tree.js';
 
 /** One path as it stands after an apply. */
 export type Applied = { readonly outcome: Outcome; readonly now: Image };
 
-/** Looks at a path again, by its hash, and says how it came out. */
-export function verifyApplied(tree: Tree, { path, to }: PlannedChange, placed: Placed): Applied {
-  const now = lookAt(tree, path, 'hash-only').image;
+/** Says how a path came out, by what stands there now, looked at by its hash. */
+export function verifyApplied(now: Image, { path, to }: PlannedChange, placed: Placed): Applied {
   if (placed.kind !== 'done') {
     return { outcome: { path, outcome: placed.kind, reason: placed.reason }, now };
   }
@@ -26,11 +23,17 @@ export function verifyApplied(tree: Tree, { path, to }: PlannedChange, placed: P
 
 const OWNER_READ = 0o400;
 
-/** A note says that the owner could not be set; then all else must be as planned. */
+/** A note says that owner or attributes could not be set; then all else must be as planned. */
 function isAsPlanned(now: Image, to: Content | Absent, note: string): boolean {
   if (sameImage(now, to)) return true;
   if (to.kind !== 'content') return false;
   if (now.kind === 'skipped') return to.type === 'file' && (to.mode & OWNER_READ) === 0;
   if (note === '' || now.kind !== 'content') return false;
-  return sameImage({ ...now, uid: to.uid, gid: to.gid }, to);
+  return sameImage({ ...withoutAttributes(now), uid: to.uid, gid: to.gid }, to);
+}
+
+function withoutAttributes(content: Content): Content {
+  if (content.type === 'symlink') return content;
+  const { attributes: _, ...rest } = content;
+  return rest;
 }

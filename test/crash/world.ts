@@ -2,6 +2,8 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { closeTurn, openHook, openStore } from '../../src/index.js';
+import { attributesOf, removeAttribute, setAcl, setAttribute } from '../support/attributes.js';
+import { ACLS, ATTRIBUTES } from '../support/machine.js';
 import { exec, file, snapshot, symlink, temporary, tree } from '../support/tree.js';
 
 /** A workspace with a file of every kind, and what stood in it at each moment of its history. */
@@ -19,7 +21,8 @@ export type Look = Record<string, string>;
 
 /** Looks at a world by means that are not ours. */
 export function look({ root, outside }: Pick<World, 'root' | 'outside'>): Look {
-  return { ...snapshot(root), 'names of one file': namesOfOneFile([root, outside]) };
+  const attributes = WITH_ATTRIBUTES ? attributesOf(root).join('\n\n') : '';
+  return { ...snapshot(root), 'names of one file': namesOfOneFile([root, outside]), attributes };
 }
 
 /** Makes a world with two closed turns behind it. */
@@ -75,6 +78,7 @@ export async function rewindTo(world: World, turn: string): Promise<string[]> {
 }
 
 const MANY = 24;
+const WITH_ATTRIBUTES = ATTRIBUTES.isHere() && ACLS.isHere();
 
 function fillWorkspace(root: string, outside: string): void {
   tree(root, {
@@ -110,6 +114,12 @@ function fillWorkspace(root: string, outside: string): void {
   fs.mkdirSync(outside);
   fs.linkSync(path.join(root, 'also-outside'), path.join(outside, 'name'));
   makePipe(path.join(root, 'pipe'));
+  if (!WITH_ATTRIBUTES) return;
+  for (const name of ['secret.env', 'only-mode', 'both-written-a', 'also-outside', 'nested']) {
+    setAttribute(path.join(root, name), 'user.note', `of ${name}`);
+  }
+  for (const name of ['run.sh', 'nested/deep']) setAcl(path.join(root, name), '-m', 'u:12345:rx');
+  setAcl(path.join(root, 'many'), '-m', 'd:u:12345:rx');
 }
 
 function changeOne(root: string): void {
@@ -162,6 +172,13 @@ export function changeThree(root: string): void {
   for (const name of ['both-gone-a', 'both-gone-b', 'one-gone-b']) remove(name);
   write('both-written-a', 'written in place: both names\n');
   write('also-outside', 'written in place, outside as well, and longer\n');
+  if (!WITH_ATTRIBUTES) return;
+  setAttribute(at('stays.txt'), 'user.note', 'comes');
+  setAttribute(at('many'), 'user.note', 'comes');
+  setAttribute(at('both-written-a'), 'user.note', 'changed');
+  removeAttribute(at('also-outside'), 'user.note');
+  setAcl(at('run.sh'), '-b');
+  setAcl(at('made'), '-m', 'u:12345:rx');
 }
 
 function makePipe(at: string): void {

@@ -153,3 +153,35 @@ export const NPM_OPTIONS: readonly string[] = [
   '--no-fund',
   '--prefer-offline',
 ];
+
+/** Extended attributes of users, on the disk of temporary files, and the programs for them. */
+export const ATTRIBUTES: Need = {
+  name: 'getfattr and setfattr',
+  isHere: () => onScratch('setfattr', '-n', 'user.try', '-v', '1') && command('getfattr').isHere(),
+};
+
+/** POSIX ACLs, on the disk of temporary files, and the programs for them. */
+export const ACLS: Need = {
+  name: 'getfacl and setfacl',
+  isHere: () => onScratch('setfacl', '-m', 'u:12345:r') && command('getfacl').isHere(),
+};
+
+/** The right to set the system's own attributes, and to say what a program may do. */
+export const SYSTEM_ATTRIBUTES: Need = {
+  name: 'right to set trusted and security attributes',
+  isHere: () =>
+    onScratch('setfattr', '-n', 'trusted.try', '-v', '1') &&
+    onScratch('setfattr', '-n', 'security.capability', '-v', CAPABILITY),
+};
+
+/** cap_net_raw+ep, as capabilities(7) stores it. */
+export const CAPABILITY = '0x0100000200200000000000000000000000000000';
+
+function onScratch(name: string, ...args: readonly string[]): boolean {
+  const directory = mkdtempSync(path.join(os.tmpdir(), 'preimage-try-'));
+  const file = path.join(directory, 'file');
+  writeFileSync(file, '');
+  const done = spawnSync(name, [...args, file]).status === 0;
+  rmSync(directory, { recursive: true, force: true });
+  return done;
+}

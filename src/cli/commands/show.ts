@@ -27,7 +27,8 @@ export function define(command: Command, context: Context): void {
     .summary('show what a turn touched')
     .description(
       'Shows what a turn touched, a line a path: A created, M modified, D deleted, ' +
-        'T of new type, P only permissions or owner, ? not captured; as a tree on a terminal. ' +
+        'T of new type, P only permissions, owner or attributes, ? not captured; ' +
+        'as a tree on a terminal. ' +
         'Of a repository it says what moved: HEAD, branches, tags, stashes, index.',
     )
     .argument('<turn>', 'the turn’s id')
