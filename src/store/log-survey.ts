@@ -15,29 +15,34 @@ export type LogPiece =
   | { readonly kind: 'missing'; readonly number: number }
   /** A last line that was not written to its end: a crash while it was appended, or a writer at work. */
   | { readonly kind: 'torn'; readonly number: number }
-  /** A whole last line whose end was changed: the next append would cut it off. */
+  /** A whole line whose end was changed: of the last one, the next append would cut it off. */
   | { readonly kind: 'no-end'; readonly number: number };
 
 /** Reads a log that may be damaged, as far as each line vouches for itself. */
 export function surveyLog(bytes: Buffer): LogPiece[] {
   const pieces: LogPiece[] = [];
   let expected: string | 'any' = LOG_START;
-  const take = (line: Buffer): void => {
+  const take = (line: Buffer): number => {
     const number = pieces.filter(({ kind }) => kind === 'line' || kind === 'damaged').length + 1;
     const parsed = parseLine(line);
     if (typeof parsed === 'string') {
       pieces.push({ kind: 'damaged', number, why: parsed, ...salvage(line) });
       expected = 'any';
-      return;
+      return number;
     }
     if (expected !== 'any' && parsed.previous !== expected)
       pieces.push({ kind: 'missing', number });
     pieces.push({ kind: 'line', number, parsed });
     expected = parsed.hash;
+    return number;
   };
   let start = 0;
   for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
-    for (const line of splitMerged(bytes.subarray(start, end))) take(line);
+    const lines = splitMerged(bytes.subarray(start, end));
+    lines.forEach((line, i) => {
+      const number = take(line);
+      if (i < lines.length - 1) pieces.push({ kind: 'no-end', number });
+    });
     start = end + 1;
   }
   const rest = bytes.subarray(start);

@@ -44,8 +44,11 @@ function logFinding(examined: Examined, piece: LogPiece): Finding[] {
     case 'torn':
       return [note('log', `${line} was not written to its end: what it would say never counted`)];
     case 'no-end': {
-      const last = readRecords(examined).at(-1);
-      return [damage('log', `the end of ${line} was changed`, turnsOf(examined, last))];
+      const of = examined.pieces.find(({ kind, number }) => {
+        return kind === 'line' && number === piece.number;
+      });
+      const record = of?.kind === 'line' ? of.parsed.record : undefined;
+      return [damage('log', `the end of ${line} was changed`, turnsOf(examined, record))];
     }
     case 'missing':
       return [damage('log', `lines before ${line} are gone`, mendedTurns(examined))];

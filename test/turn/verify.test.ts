@@ -61,6 +61,29 @@ test(
   60_000 + FLIPS * 200,
 );
 
+test('the end of any line of the log that is changed is found, named and mended', async () => {
+  const { at, states } = await history();
+  const keep = keeper(at);
+  const log = path.join(at.store, 'log');
+  const bytes = fs.readFileSync(log);
+  const ends = [...bytes.entries()].flatMap(([offset, byte]) => (byte === 0x0a ? [offset] : []));
+  expect(ends.length).toBeGreaterThan(5);
+  for (const [i, offset] of ends.entries()) {
+    for (const bit of [0, 2, 6]) {
+      flipBit(log, offset, bit);
+      const found = verified(at);
+      expect({ i, found }).toMatchObject({ found: { whole: false } });
+      expect(JSON.stringify(found)).toContain(`the end of line ${i + 1} was changed`);
+      flipBit(log, offset, bit);
+    }
+    flipBit(log, offset, 3);
+    const found = verified(at);
+    expect({ i, ...verifyStore({ ...at, repair: true }) }).toMatchObject({ whole: true });
+    await expectTruthful(at, states, { flip: { i }, found });
+    keep.putBack();
+  }
+});
+
 test('a damaged content costs its own paths and no others; nothing is deleted', async () => {
   const { at, states } = await history();
   const pack = packWith(at, 'two of b');
