@@ -1,7 +1,7 @@
 import { type Change, isNoChange } from '../core/change.js';
 import { isDirectory } from '../core/planned.js';
 import { isRelPath, joinPath, type RelPath } from '../core/relpath.js';
-import { lookAt } from '../files/look.js';
+import { lookAtAll } from '../files/look-all.js';
 import { openTree, type Tree } from '../files/tree.js';
 import { HostReader } from './host-client.js';
 import type { OpenedStep } from './open-step.js';
@@ -65,6 +65,8 @@ export async function watchLive(options: LiveOptions): Promise<Watched> {
 const EVERY_MS = 50;
 /** A path that nothing has happened to for so long has settled. */
 const SETTLED_MS = 150;
+/** Levels of new directories that are still shown at the end. */
+const DEEPEST = 64;
 
 /** Follows one step until it is idle or a signal comes. */
 class Follower {
@@ -97,7 +99,8 @@ class Follower {
         await Promise.race([signal, pause(EVERY_MS)]);
       }
       this.#take();
-      this.#showSettled(0);
+      // What new directories hold comes a level at a time.
+      for (let level = 0; level < DEEPEST && this.#moving.size > 0; level++) this.#showSettled(0);
     } finally {
       this.#tree.close();
     }
@@ -129,15 +132,14 @@ class Follower {
   #showSettled(quiet: number): void {
     const now = Date.now();
     this.#tree.reset();
-    for (const [path, last] of this.#moving) {
-      if (now - last < quiet) continue;
-      this.#moving.delete(path);
+    const settled = [...this.#moving].flatMap(([path, last]) => (now - last < quiet ? [] : [path]));
+    for (const path of settled) this.#moving.delete(path);
+    for (const [path, { image: after, entries }] of lookAtAll(this.#tree, settled, 'hash-only')) {
       const before = this.#opened.scanned.manifest.imageAt(path);
-      const { image: after, entries } = lookAt(this.#tree, path, 'hash-only');
       const change = { path, before, after };
       // Backends need not tell what a new directory holds.
       if (isDirectory(after) && !isDirectory(before) && entries !== 'unknown') {
-        for (const name of entries) this.#moving.set(joinPath(path, name), last);
+        for (const name of entries) this.#moving.set(joinPath(path, name), now);
       }
       this.#options.onChange({ at: now, change, asBefore: isNoChange(change) });
     }
