@@ -76,6 +76,8 @@ class Follower {
   readonly #tree: Tree;
   /** Paths with events that were not shown yet, and when the last of those came. */
   readonly #moving = new Map<RelPath, number>();
+  /** Stat keys of paths as they were shown. */
+  readonly #shown = new Map<RelPath, string>();
   #last = 0;
 
   constructor({ root }: Workspace, opened: OpenedStep, options: LiveOptions) {
@@ -134,7 +136,11 @@ class Follower {
     this.#tree.reset();
     const settled = [...this.#moving].flatMap(([path, last]) => (now - last < quiet ? [] : [path]));
     for (const path of settled) this.#moving.delete(path);
-    for (const [path, { image: after, entries }] of lookAtAll(this.#tree, settled, 'hash-only')) {
+    for (const [path, state] of lookAtAll(this.#tree, settled, 'hash-only')) {
+      const { image: after, entries, stamp } = state;
+      // Told by the watcher as well as found in a new directory.
+      if (this.#shown.get(path) === stamp) continue;
+      this.#shown.set(path, stamp);
       const before = this.#opened.scanned.manifest.imageAt(path);
       const change = { path, before, after };
       // Backends need not tell what a new directory holds.
