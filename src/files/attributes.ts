@@ -53,8 +53,15 @@ export function readAttributes(paths: readonly ByteString[]): (Attributes | unde
   });
 }
 
-/** Sets and removes what differs; gives for each job what could not be done, `''` where all was. */
-export function changeAttributes(jobs: readonly AttributeJob[]): string[] {
+/** What could not be set of a path's attributes, in words; `''` where all was. */
+export type AttributeTrouble = {
+  readonly words: string;
+  /** The system would refuse it again; else another try may do it. */
+  readonly refused: boolean;
+};
+
+/** Sets and removes what differs; says for each job what could not be done. */
+export function changeAttributes(jobs: readonly AttributeJob[]): AttributeTrouble[] {
   const calls = new Map<string, { readonly options: ByteString[]; readonly paths: ByteString[] }>();
   const add = (path: ByteString, ...options: ByteString[]): void => {
     const key = options.join('\n');
@@ -71,9 +78,9 @@ export function changeAttributes(jobs: readonly AttributeJob[]): string[] {
       add(path, '-n', name, ...(value === '' ? [] : ['-v', `0s${value}`]));
     }
   }
-  if (calls.size === 0) return jobs.map(() => '');
+  if (calls.size === 0) return jobs.map(() => NO_TROUBLE);
   const here = attributeSupport();
-  if (here.kind !== 'recorded') return jobs.map((job) => noteFor(job, here.reason));
+  if (here.kind !== 'recorded') return jobs.map((job) => troubleOf(job, here.reason, true));
   return notesOf(jobs, runSetfattr([...calls.values()]));
 }
 
@@ -190,20 +197,26 @@ function runSetfattr(
 }
 
 /** Says what could not be set: by what stands there now where something went wrong. */
-function notesOf(jobs: readonly AttributeJob[], troubles: ByteString): string[] {
-  if (troubles === '') return jobs.map(() => '');
+function notesOf(jobs: readonly AttributeJob[], troubles: ByteString): AttributeTrouble[] {
+  if (troubles === '') return jobs.map(() => NO_TROUBLE);
   const paths = jobs.map(({ path }) => path);
   const reasons = reasonsOf(troubles, paths);
   const now = readAttributes(paths);
   return jobs.map((job, i) => {
     const reason = reasons === 'unknown' ? troubles.trim() : reasons.get(job.path);
-    if (reason === undefined) return '';
-    return noteFor({ ...job, from: now[i] ?? job.from }, reason);
+    if (reason === undefined) return NO_TROUBLE;
+    return troubleOf({ ...job, from: now[i] ?? job.from }, reason, REFUSED.test(reason));
   });
 }
 
-function noteFor({ from, to }: AttributeJob, reason: string): string {
+const NO_TROUBLE: AttributeTrouble = { words: '', refused: false };
+
+/** EPERM, EACCES and ENOTSUP as the C locale says them. */
+const REFUSED = /not permitted|permission denied|not supported/i;
+
+function troubleOf({ from, to }: AttributeJob, reason: string, refused: boolean): AttributeTrouble {
   const names = changedNames(from, to);
-  if (names.length === 0) return '';
-  return `its attributes ${names.join(', ')} could not be restored: ${reason}`;
+  if (names.length === 0) return NO_TROUBLE;
+  const words = `its attributes ${names.join(', ')} could not be restored: ${reason}`;
+  return { words, refused };
 }

@@ -92,12 +92,14 @@ function dressHeld(tree: Tree, items: readonly Held[], finish: Finish): Map<RelP
   const jobs = items.map(({ held, change }, i) => {
     return { path: held, from: now[i] ?? '', to: attributesOf(change.to) ?? '' };
   });
-  const notes = changeAttributes(jobs);
+  const troubles = changeAttributes(jobs);
   return new Map(
     items.map((item, i): readonly [RelPath, Placed] => {
       const placed = at(tree, item, (path, content) => settle(path, content, finish));
       if (placed.kind !== 'done') return [item.change.path, placed];
-      const note = [placed.note, notes[i]].filter((each) => each !== '').join('; ');
+      const { words, refused } = troubles[i] ?? { words: '', refused: false };
+      if (words !== '' && !refused) return [item.change.path, { kind: 'failed', reason: words }];
+      const note = [placed.note, words].filter((each) => each !== '').join('; ');
       return [item.change.path, { kind: 'done', note }];
     }),
   );
@@ -138,8 +140,9 @@ function at(
 function findInheriting(tree: Tree, directories: ReadonlySet<RelPath>): Set<RelPath> {
   const found = new Set<RelPath>();
   for (const [path, attributes] of attributesBelow(tree, [...directories])) {
+    // What cannot be told may hand one on.
     const has = listAttributes(attributes ?? '').some(({ name }) => name === DEFAULT_ACL);
-    if (has) found.add(path);
+    if (has || attributes === undefined) found.add(path);
   }
   return found;
 }

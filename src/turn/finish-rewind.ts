@@ -52,6 +52,7 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
   const changes: PlannedChange[] = [];
   const now = new Map<RelPath, Image>();
   const left: Outcome[] = [];
+  const notes: Outcome[] = [];
   const seen = lookAtAll(
     tree,
     plan.map(({ path }) => path),
@@ -90,6 +91,7 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
   for (const { outcome, now: image } of applied) {
     now.set(outcome.path, image);
     if (!isSettled([outcome])) left.push(outcome);
+    else if (outcome.reason !== '') notes.push(outcome);
   }
   finish(workspace, {
     step: step.id,
@@ -98,7 +100,7 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
     // The step's effect is from what stood before the crash to what stands now.
     changes: realChanges(plan, now),
   });
-  return left;
+  return [...left, ...notes];
 }
 
 /**

@@ -16,7 +16,7 @@ const ABANDONED_MS = 24 * 60 * 60 * 1000;
 export type RecoveredStep = {
   readonly step: number;
   readonly turn: string;
-  /** Paths that a rewind has left out which was cut off and is finished now. */
+  /** Paths that a rewind has left out which was cut off and is finished now, or that it says more of. */
   readonly left: readonly Outcome[];
 };
 

@@ -160,7 +160,10 @@ async function expectDamaged({ which, base }: Forged, inLog = true): Promise<voi
   for (const ask of [{}, { turn: 't1' }, { force: true }, { paths: ['a.txt'] }]) {
     await expect(use(which, (store) => store.rewind(ask))).rejects.toThrow(DAMAGED);
   }
-  await expect(use(which, (store) => store.planRewind())).rejects.toThrow(DAMAGED);
+  // A rewind that seems to have been cut off is not finished by a dry run, so it is named instead.
+  await expect(use(which, (store) => store.planRewind())).rejects.toMatchObject({
+    code: expect.stringMatching(/^(damaged|busy)$/),
+  });
   // Changes in a file of their own are read by whoever needs them.
   if (inLog) {
     await expect(use(which, (store) => store.redo())).rejects.toThrow(DAMAGED);

@@ -21,8 +21,27 @@ export type Look = Record<string, string>;
 
 /** Looks at a world by means that are not ours. */
 export function look({ root, outside }: Pick<World, 'root' | 'outside'>): Look {
-  const attributes = WITH_ATTRIBUTES ? attributesOf(root).join('\n\n') : '';
-  return { ...snapshot(root), 'names of one file': namesOfOneFile([root, outside]), attributes };
+  return {
+    ...snapshot(root),
+    'names of one file': namesOfOneFile([root, outside]),
+    ...(WITH_ATTRIBUTES ? attributesByPath(root) : {}),
+  };
+}
+
+/** Tells which path's attributes an entry of a look describes; undefined for all other entries. */
+export function attributesOfWhich(name: string): string | undefined {
+  return name.endsWith(OF_ATTRIBUTES) ? name.slice(0, -OF_ATTRIBUTES.length) : undefined;
+}
+
+const OF_ATTRIBUTES = ' (attributes)';
+
+function attributesByPath(root: string): Look {
+  const found: Look = {};
+  for (const record of attributesOf(root)) {
+    const name = /^# file: (.*)/.exec(record)?.[1] ?? '';
+    found[name + OF_ATTRIBUTES] = `${found[name + OF_ATTRIBUTES] ?? ''}${record}\n\n`;
+  }
+  return found;
 }
 
 /** Makes a world with two closed turns behind it. */
