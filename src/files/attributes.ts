@@ -130,12 +130,16 @@ function runOn(program: readonly string[], inputs: readonly ByteString[], ...how
 }
 
 function start([name = '', ...args]: readonly string[], inputs: readonly ByteString[] = []): Ran {
-  const { status, stdout, stderr, error } = spawnSync(name, args, {
-    input: Buffer.from(inputs.map((each) => `${each}\0`).join(''), 'latin1'),
-    env: { ...process.env, LC_ALL: 'C' },
-    maxBuffer: MOST_OUTPUT,
-  });
-  // It could not even be started: no memory, no process left.
+  const run = () =>
+    spawnSync(name, args, {
+      input: Buffer.from(inputs.map((each) => `${each}\0`).join(''), 'latin1'),
+      env: { ...process.env, LC_ALL: 'C' },
+      maxBuffer: MOST_OUTPUT,
+    });
+  let ran = run();
+  // It could not even be started: no memory, no process left. That may be over in a moment.
+  if (ran.error !== undefined) ran = run();
+  const { status, stdout, stderr, error } = ran;
   if (error !== undefined || stdout === null)
     return { output: '', troubles: errnoWords(error) || 'it ended' };
   const troubles = status === 0 ? 'none' : stderr.toString('latin1') || `exit ${status}`;
