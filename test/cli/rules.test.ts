@@ -93,7 +93,8 @@ for (const [how, script, code] of [
     expect(run.stderr).toContain('all of it was put back at once (--atomic)');
     expect(run.stderr).not.toContain('undo:');
     expect(snapshot(it.root)).toEqual(before);
-    expect(fs.statSync(join(it.root, 'src/a.ts')).mtimeMs).toBe(1_000_000_000_000);
+    // Exact to the microsecond: some versions of Node keep what is beyond.
+    expect(Math.floor(fs.statSync(join(it.root, 'src/a.ts')).mtimeMs)).toBe(1_000_000_000_000);
     expect(await it.json(['list'])).toMatchObject({ turns: [{ turn: 't1', status: 'rewound' }] });
     // It is a rewind like any other.
     expect((await it.run(['redo'])).code).toBe(0);
