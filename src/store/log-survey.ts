@@ -1,3 +1,4 @@
+import crypto from 'node:crypto';
 import { LOG_START, type ParsedLine, parseLine } from './log.js';
 
 /** A piece of the log as a survey finds it. */
@@ -73,8 +74,29 @@ function splitMerged(line: Buffer): Buffer[] {
   });
 }
 
+/** Trying every bit of a longer line takes too long. */
+const LONGEST_TRIED = 4096;
+
+/**
+ * Finds out what a line said before a single bit of it was changed, by its hash: the number of the step
+ * may be what was changed, and would speak of another one. Gives the line itself where that fails.
+ */
+function asWritten(line: Buffer): Buffer {
+  const hash = line.toString('latin1', 0, 64);
+  if (line.length > LONGEST_TRIED || !/^[0-9a-f]{64}$/.test(hash)) return line;
+  const rest = Buffer.from(line.subarray(65));
+  for (let bit = 0; bit < rest.length * 8; bit++) {
+    const at = bit >> 3;
+    const mask = 1 << (bit & 7);
+    rest.writeUInt8((rest[at] ?? 0) ^ mask, at);
+    if (crypto.hash('sha256', rest, 'hex') === hash) return rest;
+    rest.writeUInt8((rest[at] ?? 0) ^ mask, at);
+  }
+  return line;
+}
+
 function salvage(line: Buffer): { step: number | 'unknown'; turn: string | 'unknown' } {
-  const text = line.toString('latin1');
+  const text = asWritten(line).toString('latin1');
   const step = /"step":(\d{1,15}),/.exec(text)?.[1];
   const turn = /"turn":"([A-Za-z0-9._:-]{1,128})"/.exec(text)?.[1];
   return { step: step === undefined ? 'unknown' : Number(step), turn: turn ?? 'unknown' };
