@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { runProcess } from '../support/cli.js';
+import { command, testWith } from '../support/machine.js';
 import { inSoak } from '../support/soak.js';
 import { type Snapshot, snapshot, symlink, temporary, tree } from '../support/tree.js';
 
@@ -20,9 +21,12 @@ type Case = {
   readonly script: string;
   /** Too many entries for a watch each. */
   readonly large?: boolean;
+  /** A program that it is done with. */
+  readonly needs?: string;
 };
 
 const MANY = inSoak(200_000, 3_000);
+const MOST_FOR_CHOKIDAR = 20_000;
 const DIRECTORIES = inSoak(10_000, 1_000);
 
 const CASES: Record<string, Case> = {
@@ -53,6 +57,12 @@ const CASES: Record<string, Case> = {
     large: true,
   },
   'a file that is written through its other name': { script: 'echo more >> alias' },
+  'a store through a mapping': {
+    script:
+      'python3 -c \'import mmap,os; f=os.open("a.txt",os.O_RDWR); ' +
+      'm=mmap.mmap(f,3); m[0:3]=b"map"; m.close()\'',
+    needs: 'python3',
+  },
   'permission bits alone': { script: 'chmod 700 a.txt dir/sub; chmod 600 dir/a.txt' },
   'the same bytes written back': { script: 'cat a.txt > ../t; echo x > a.txt; cat ../t > a.txt' },
   'replaced by a rename': { script: 'echo new > .new && mv .new a.txt' },
@@ -63,10 +73,11 @@ const CASES: Record<string, Case> = {
 };
 
 describe.each(['parcel', 'chokidar'] as const)('%s', (watcher) => {
-  for (const [name, { before, script, large }] of Object.entries(CASES)) {
-    // One watch a file: there it steps back by itself, see choose.test.ts.
-    if (large === true && watcher === 'chokidar') continue;
-    test(
+  for (const [name, { before, script, large, needs }] of Object.entries(CASES)) {
+    // One watch a file: beyond 20,000 entries it steps back by itself, see choose.test.ts.
+    if (large === true && watcher === 'chokidar' && MANY > MOST_FOR_CHOKIDAR) continue;
+    testWith(
+      needs === undefined ? [] : [command(needs)],
       name,
       async () => {
         const at = workspace();
