@@ -1,5 +1,5 @@
 import type { Change } from '../core/change.js';
-import type { RewindStep } from '../core/history.js';
+import type { History, RewindStep, Step } from '../core/history.js';
 import type { Image } from '../core/image.js';
 import type { Outcome } from '../core/outcome.js';
 import type { PlannedChange } from '../core/planned.js';
@@ -30,18 +30,19 @@ const TRIED_AGAIN = 'Every preimage command tries it again.';
 
 function lockAndReplay(workspace: Workspace, id: number): Outcome[] {
   return withLock(workspace.layout.locks, 'recovery', () => {
-    const step = workspace.readLog().history.steps.find((each) => each.id === id);
+    const { history } = workspace.readLog();
+    const step = history.steps.find((each) => each.id === id);
     if (step?.kind !== 'rewind' || step.end.kind !== 'open') return [];
     const tree = openTree(workspace.root);
     try {
-      return replay(workspace, tree, step);
+      return replay(workspace, tree, step, history);
     } finally {
       tree.close();
     }
   });
 }
 
-function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
+function replay(workspace: Workspace, tree: Tree, step: RewindStep, history: History): Outcome[] {
   const plan = loadChanges(workspace.layout.details, step.open.plan);
   removeStaged(
     tree,
@@ -83,7 +84,7 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
     packs: workspace.packs,
     step: step.id,
     survivors: findSurvivors(tree, changes, manifest),
-    moved: findMoved(tree, changes, now),
+    moved: findMoved(workspace, tree, { changes, asBefore: now, since: stepsSince(history, step) }),
     resumed: true,
     times: step.open.times,
     onProgress: () => {},
@@ -101,6 +102,15 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep): Outcome[] {
     changes: realChanges(plan, now),
   });
   return [...left, ...notes];
+}
+
+/** Gives the steps from the first that a rewind undoes on, oldest first. */
+function stepsSince({ steps }: History, { open }: RewindStep): Step[] {
+  const undone = new Set(open.undoes);
+  const first = steps.filter(({ id }) => undone.has(id)).map(({ opened }) => opened);
+  return steps
+    .filter(({ opened }) => opened >= Math.min(...first))
+    .sort((a, b) => a.opened - b.opened);
 }
 
 /**

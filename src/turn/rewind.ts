@@ -188,7 +188,11 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
     const whole = isSettled([...plan.settled, ...ready.refused]);
     const planned = ready.changes.map(({ path, from, to }) => ({ path, before: from, after: to }));
     const survivors = findSurvivors(tree, ready.changes, baselineOf(workspace, state));
-    const moved = findMoved(tree, ready.changes, unchanged(job, plan));
+    const moved = findMoved(workspace, tree, {
+      changes: ready.changes,
+      asBefore: unchanged(job, plan),
+      since: job.since,
+    });
     const times = options.preserveMtime ? 'recorded' : 'now';
     const step = journal(workspace, state, { record, partial, whole, times, planned });
     const finishing = `finish the ${record.kind} of turn ${record.turn}`;

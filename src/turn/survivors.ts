@@ -1,10 +1,15 @@
+import type { Change } from '../core/change.js';
+import type { Step } from '../core/history.js';
 import { type FileImage, type Image, sameImage } from '../core/image.js';
 import { FLAG, KEY, type Manifest } from '../core/manifest.js';
 import { fileKey, linkedFiles } from '../core/placement.js';
 import type { PlannedChange } from '../core/planned.js';
+import { PreimageError } from '../core/problem.js';
 import type { RelPath } from '../core/relpath.js';
 import { lookAtAll } from '../files/look-all.js';
 import type { Tree } from '../files/tree.js';
+import { loadChanges } from '../store/details.js';
+import type { Workspace } from './workspace.js';
 
 /**
  * Finds, for each file with several names that a plan puts back, another name of it that still stands
@@ -39,28 +44,69 @@ export function findSurvivors(
 }
 
 /**
- * Finds, for each file with several names that a plan puts back, a name of it among those that are as
- * they were: put back before, by an apply that did not come to the others.
+ * Finds, for each file with several names that a plan puts back, a name of it that was put back before:
+ * by an apply that did not come to the others, or by an earlier rewind or redo that left them out.
  */
 export function findMoved(
+  workspace: Workspace,
   tree: Tree,
-  changes: readonly PlannedChange[],
-  asBefore: Iterable<readonly [RelPath, Image]>,
+  seen: {
+    readonly changes: readonly PlannedChange[];
+    /** Paths of the plan that are as they are to be, with what that is. */
+    readonly asBefore: Iterable<readonly [RelPath, Image]>;
+    /** All steps that may have put a name of it back, oldest first. */
+    readonly since: readonly Step[];
+  },
 ): Map<string, RelPath> {
   const moved = new Map<string, RelPath>();
-  const files = linkedFiles(changes);
+  const files = linkedFiles(seen.changes);
   if (files.size === 0) return moved;
   const candidates = new Map<RelPath, FileImage>();
-  for (const [path, image] of asBefore) {
+  for (const [path, image] of [...putBackBefore(workspace, seen.since), ...seen.asBefore]) {
     if (image.kind !== 'content' || image.type !== 'file' || image.link === '') continue;
     if (files.has(fileKey(image))) candidates.set(path, image);
   }
+  for (const { path } of seen.changes) candidates.delete(path);
   for (const [path, now] of lookAtAll(tree, candidates.keys(), 'hash-only')) {
     const image = candidates.get(path);
     // By another inode number or by the same one: what is freed is given out again.
     if (image !== undefined && sameImage(now.image, image)) moved.set(fileKey(image), path);
   }
   return moved;
+}
+
+/**
+ * Gives what rewinds and redos have put back and no step has changed since. What they planned names the
+ * file that it was a name of; what they recorded says whether it came to that.
+ */
+function putBackBefore(workspace: Workspace, since: readonly Step[]): Map<RelPath, Image> {
+  const put = new Map<RelPath, Image>();
+  for (const step of since) {
+    if (step.end.kind === 'open') continue;
+    const changes = ifWhole(() => workspace.changes(step));
+    // Who knows what it changed: then names stay files of their own rather than that wrong ones are joined.
+    if (changes === 'damaged') put.clear();
+    else for (const { path } of changes) put.delete(path);
+    if (step.kind !== 'rewind' || changes === 'damaged') continue;
+    const plan = ifWhole(() => loadChanges(workspace.layout.details, step.open.plan));
+    if (plan === 'damaged') continue;
+    const planned = new Map(plan.map(({ path, after }) => [path, after]));
+    for (const { path, after } of changes) {
+      const to = planned.get(path);
+      if (to !== undefined && sameImage(after, to)) put.set(path, to);
+    }
+  }
+  return put;
+}
+
+/** Old records that are damaged are for `verify`; they need not hold up a rewind that can do without. */
+function ifWhole(load: () => readonly Change[]): readonly Change[] | 'damaged' {
+  try {
+    return load();
+  } catch (error) {
+    if (error instanceof PreimageError && error.code === 'damaged') return 'damaged';
+    throw error;
+  }
 }
 
 /**

@@ -201,7 +201,9 @@ export class Oracle {
     const turns = this.turns().flatMap(({ turn: id }) =>
       id === wanted || later.has(id) ? [id] : [],
     );
-    return this.#carryOut({ turns, undid: undone, ask, contested, disk, changes: squash(chain) });
+    const putBack = this.#putBack(from);
+    const changes = squash(chain);
+    return this.#carryOut({ turns, undid: undone, ask, contested, disk, changes, putBack });
   }
 
   /** Takes the last rewind back that no redo has taken back. */
@@ -223,7 +225,7 @@ export class Oracle {
       }
     }
     const job = { turns: [], undid: [], ask, contested: new Set<string>(), disk, changes };
-    return this.#carryOut({ ...job, takesBack: last });
+    return this.#carryOut({ ...job, putBack: this.#putBack(last.opened), takesBack: last });
   }
 
   #carryOut(job: {
@@ -233,10 +235,16 @@ export class Oracle {
     readonly contested: ReadonlySet<string>;
     readonly disk: Disk;
     readonly changes: ReadonlyMap<string, Squashed>;
+    readonly putBack: ReadonlyMap<string, Content>;
     readonly takesBack?: RewindStep;
   }): Prediction {
     const { turns, undid, ask, disk, takesBack } = job;
     const { outcomes, acts } = plan(job);
+    const names = new Map<string, Image>(job.putBack);
+    for (const [path, outcome] of outcomes) {
+      const before = job.changes.get(path)?.before;
+      if (outcome === 'unchanged' && before !== undefined) names.set(path, before);
+    }
     const left = [...outcomes.values()].some((outcome) => outcome === 'conflict');
     const record = (): void => {
       const entered = [...acts].map(
@@ -262,9 +270,24 @@ export class Oracle {
       turns,
       outcomes,
       complete: [...outcomes.values()].every((o) => o !== 'conflict' && o !== 'skipped'),
-      ...applied(disk, acts, this.#scanned),
+      ...applied(disk, acts, { stood: this.#scanned, names }),
       record,
     };
+  }
+
+  /**
+   * What rewinds since then have put back and nothing has changed after them. READING: a name that is
+   * put back later becomes a name of the same file again.
+   */
+  #putBack(since: number): Map<string, Content> {
+    const put = new Map<string, Content>();
+    for (const step of this.#steps.filter(({ opened }) => opened >= since)) {
+      for (const [path, { after }] of step.changes) {
+        put.delete(path);
+        if (step.kind === 'rewind' && after.kind === 'file') put.set(path, after);
+      }
+    }
+    return put;
   }
 
   #work(): WorkStep[] {
@@ -468,7 +491,12 @@ type Group = {
 function applied(
   disk: Disk,
   acts: Acts,
-  stood: Disk,
+  known: {
+    /** The tree as last scanned. */
+    readonly stood: Disk;
+    /** What is as it is to be, or was put back before. */
+    readonly names: ReadonlyMap<string, Image>;
+  },
 ): { readonly tree: Map<string, Described>; readonly groups: string[][] } {
   const inodes = new Map<string, Inode>();
   const tree = new Map<string, NotFile | { readonly kind: 'file'; readonly inode: Inode }>();
@@ -498,12 +526,23 @@ function applied(
       if (isRewritten) tree.set(path, { kind: 'file', inode: group.inode });
       // READING: the number of an inode that is gone is given out again, so it is the file that is meant
       // if it had other names when it was last scanned, or was not written since the pre-image.
-      const scanned = stood.get(path);
+      const scanned = known.stood.get(path);
       const isMeant =
         isName(scanned, group.link) && (linksOf(scanned) > 1 || mtime(now) === group.mtime);
       const survives = isMeant && same(lookAt(disk, path), { kind: 'file', ...group.inode });
       if (isRewritten || survives) group.paths.push(path);
     }
+    if (stands || group.paths.some((path) => !acts.has(path))) continue;
+    const before = [...known.names].filter(
+      ([path, image]) =>
+        !acts.has(path) &&
+        image.kind === 'file' &&
+        image.link === group.link &&
+        same(image, { kind: 'file', ...group.inode }) &&
+        same(lookAt(disk, path), image),
+    );
+    const files = new Set(before.map(([path]) => inodeIn(disk, path)));
+    if (files.size === 1) group.paths.push(...before.map(([path]) => path));
   }
   const described = new Map<string, Described>();
   for (const [path, node] of tree) {
@@ -530,6 +569,11 @@ function groupFor(groups: Group[], path: string, to: Extract<Content, { kind: 'f
 
 function isName(standing: Standing | undefined, inode: string): boolean {
   return standing?.kind === 'file' && standing.inode === inode;
+}
+
+function inodeIn(disk: Disk, path: string): string {
+  const standing = disk.get(path);
+  return standing?.kind === 'file' ? standing.inode : '';
 }
 
 function linksOf(standing: Standing | undefined): number {

@@ -1,4 +1,4 @@
-import { linkSync, readFileSync } from 'node:fs';
+import { linkSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lab } from '../support/cli.js';
@@ -57,6 +57,51 @@ describe('permissions', () => {
 });
 
 describe('a hard-linked pair', () => {
+  const turn = 'cp one t; rm two; mv t one; cp one two; echo changed >> one; echo changed >> two';
+  const inode = ({ root }: ReturnType<typeof lab>, name: string): number =>
+    statSync(path.join(root, name)).ino;
+  const pair = async (): Promise<ReturnType<typeof lab>> => {
+    const at = lab();
+    tree(at.root, { one: file('shared\n', 0o640) });
+    linkSync(path.join(at.root, 'one'), path.join(at.root, 'two'));
+    await at.turn(turn);
+    expect(inode(at, 'one')).not.toBe(inode(at, 'two'));
+    return at;
+  };
+
+  test('rewound a name at a time becomes one file again', async () => {
+    const at = await pair();
+    for (const name of ['one', 'two']) {
+      expect((await at.run(['rewind', 't1', name])).code).toBe(0);
+    }
+    expect(readFileSync(path.join(at.root, 'two'), 'latin1')).toBe('shared\n');
+    expect(inode(at, 'one')).toBe(inode(at, 'two'));
+  });
+
+  test('written in place, rewound and redone a name at a time, is one file every time', async () => {
+    const at = lab();
+    tree(at.root, { one: 'shared\n' });
+    linkSync(path.join(at.root, 'one'), path.join(at.root, 'two'));
+    await at.turn('echo changed > one');
+    const after = snapshot(at.root);
+    for (const names of [['one'], ['two'], []]) await at.run(['rewind', 't1', ...names]);
+    expect(readFileSync(path.join(at.root, 'two'), 'latin1')).toBe('shared\n');
+    for (let tries = 0; tries < 3; tries++) await at.run(['redo']);
+    expect(snapshot(at.root)).toEqual(after);
+    expect(inode(at, 'one')).toBe(inode(at, 'two'));
+  });
+
+  test('is not joined with a copy that the user made since', async () => {
+    const at = await pair();
+    expect((await at.run(['rewind', 't1', 'one'])).code).toBe(0);
+    await at.turn('echo x > one');
+    tree(at.root, { one: file('shared\n', 0o640) });
+    await at.turn('echo x > other');
+    expect((await at.run(['rewind', 't1', 'two', '--force'])).code).toBe(0);
+    expect(readFileSync(path.join(at.root, 'two'), 'latin1')).toBe('shared\n');
+    expect(inode(at, 'one')).not.toBe(inode(at, 'two'));
+  });
+
   const turns = {
     'written in place': 'echo changed > one',
     'one name removed': 'rm two',
