@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { isErrno } from '../core/problem.js';
-import { hashRange } from './pack-walk.js';
+import { hashRange } from './pack-reader.js';
 
 /** The files of a directory that are named by the hash of their bytes. */
 export type CheckedFiles = {

@@ -1,8 +1,10 @@
 import fs from 'node:fs';
 import type { Sha256 } from '../core/image.js';
 import { isErrno } from '../core/problem.js';
+import { CODEC } from './pack-format.js';
 import { readPackIndex } from './pack-index.js';
-import { isWhole, walkPack } from './pack-walk.js';
+import { PackReader } from './pack-reader.js';
+import { walkPack } from './pack-walk.js';
 import { listPacks, packPath } from './pack-writer.js';
 
 /** A pack as its bytes say, every one of them read. */
@@ -41,6 +43,7 @@ function checkPack(directory: string, number: number): CheckedPack | 'gone' {
     const good = new Map<Sha256, number>();
     const faults: { offset: number; what: string }[] = [];
     let unfinished = 0;
+    const reader = new PackReader(fd);
     // A damaged index is one all the same: the pack was sealed.
     const sealed = index !== 'missing';
     for (const piece of walkPack(fd, { sealed })) {
@@ -51,7 +54,8 @@ function checkPack(directory: string, number: number): CheckedPack | 'gone' {
         const isBehind = typeof index === 'object' && offset >= index.packLength;
         if (!sealed || isBehind) unfinished = bytes - offset;
         else faults.push({ offset, what: `the last ${bytes - offset} bytes are no record` });
-      } else if (isWhole(fd, offset, piece.header)) {
+      } else if (reader.isWhole(offset, piece.header)) {
+        if (piece.header.codec === CODEC.block) continue;
         if (!good.has(piece.header.sha256)) good.set(piece.header.sha256, offset);
       } else {
         const what = `the content ${piece.header.sha256.slice(0, 12)}… is not what was written`;

@@ -1,12 +1,16 @@
 import fs from 'node:fs';
 import type { Sha256 } from '../core/image.js';
 import { isErrno } from '../core/problem.js';
-import { HEADER_BYTES } from './pack-format.js';
+import { CODEC, HEADER_BYTES } from './pack-format.js';
 import { readPackIndex, writePackIndex } from './pack-index.js';
-import { isWhole, walkPack } from './pack-walk.js';
+import { PackReader } from './pack-reader.js';
+import { walkPack } from './pack-walk.js';
 import { packPath, syncPack } from './pack-writer.js';
 
-/** A record of a pack: where it starts and how many bytes it takes, its header included. */
+/**
+ * A content of a pack: where its record starts, and how many bytes it takes, headers included; of a
+ * block each content has its share.
+ */
 export type PackRecord = {
   readonly sha256: Sha256;
   readonly offset: number;
@@ -17,6 +21,8 @@ export type PackRecord = {
 export type PackContents = {
   readonly number: number;
   readonly size: number;
+  /** It was written by a repack, so nothing in it is kept larger than need be. */
+  readonly repacked: boolean;
   readonly records: readonly PackRecord[];
 };
 
@@ -26,10 +32,11 @@ export function packContents(directory: string, number: number): PackContents | 
   if (typeof index === 'string') return 'unsealed';
   const entries = index.entries().sort((a, b) => a.offset - b.offset);
   const size = fs.statSync(packPath(directory, number)).size;
-  const records = entries.map(({ sha256, offset }, i) => {
-    return { sha256, offset, length: (entries[i + 1]?.offset ?? index.packLength) - offset };
+  const records = entries.map(({ sha256, offset, share }, i) => {
+    const next = entries[i + 1]?.offset ?? index.packLength;
+    return { sha256, offset, length: share ?? next - offset };
   });
-  return { number, size, records };
+  return { number, size, repacked: index.repacked, records };
 }
 
 /**
@@ -48,15 +55,16 @@ export function sealPack(directory: string, number: number): boolean {
     syncPack(directory, number);
     const entries = new Map<Sha256, { sha256: Sha256; offset: number }>();
     let length = 0;
+    const reader = new PackReader(fd);
     for (const piece of walkPack(fd, { sealed: true })) {
       if (piece.kind !== 'record') continue;
       const { offset, header } = piece;
-      const { sha256 } = header;
+      const { sha256, codec } = header;
       length = offset + HEADER_BYTES + header.storedLength;
-      if (!entries.has(sha256) && isWhole(fd, offset, header))
-        entries.set(sha256, { sha256, offset });
+      if (codec === CODEC.block || entries.has(sha256)) continue;
+      if (reader.isWhole(offset, header)) entries.set(sha256, { sha256, offset });
     }
-    writePackIndex(directory, number, [...entries.values()], length);
+    writePackIndex(directory, number, { entries: [...entries.values()], packLength: length });
     return true;
   } finally {
     fs.closeSync(fd);

@@ -4,8 +4,22 @@ import type { Sha256 } from '../core/image.js';
 /** Bytes of a record's header; its payload follows. */
 export const HEADER_BYTES = 64;
 
-/** How a payload is kept. */
-export const CODEC = { raw: 0 } as const;
+/** How a payload is kept. Places are bytes from the start of the pack, numbers little-endian. */
+export const CODEC = {
+  raw: 0,
+  /** The content in brotli. */
+  brotli: 1,
+  /** Small contents one behind the other, in brotli; none that anybody asks for by its hash. */
+  block: 2,
+  /** A part of a block: place of the block's record (64-bit), start in its raw bytes (32-bit). */
+  slice: 3,
+  /**
+   * A content that begins and ends like another one: place of that one's record (64-bit), which is no
+   * delta; how many bytes both begin with (32-bit), how many both end with (32-bit), codec of what is
+   * in between (8-bit, raw or brotli); that.
+   */
+  delta: 4,
+} as const;
 
 /** A record's header: magic, codec, raw and stored length in bytes, SHA-256 of the raw bytes. */
 export type RecordHeader = {
@@ -13,12 +27,17 @@ export type RecordHeader = {
   readonly codec: number;
   readonly rawLength: number;
   readonly storedLength: number;
+  /**
+   * CRC-32 of a payload that is not raw, else 0: there may be bits in a compressed payload that change
+   * nothing in what comes out, and a bit that flipped is to be found all the same.
+   */
+  readonly payloadSum: number;
 };
 
 /**
  * Writes a header into a buffer at an offset.
  *
- * The checksum guards the header alone: it keeps a walk over an unsealed pack in step. The payload is
+ * The checksum guards the header alone: it keeps a walk over an unsealed pack in step. A raw payload is
  * guarded by its SHA-256, which every read checks; a second checksum over it would only cost time.
  */
 export function writeHeader(target: Buffer, offset: number, header: RecordHeader): void {
@@ -28,6 +47,7 @@ export function writeHeader(target: Buffer, offset: number, header: RecordHeader
   target.writeBigUInt64LE(BigInt(header.rawLength), offset + 8);
   target.writeBigUInt64LE(BigInt(header.storedLength), offset + 16);
   target.write(header.sha256, offset + 24, 32, 'hex');
+  target.writeUInt32LE(header.payloadSum, offset + 56);
   const sum = crc32(target.subarray(offset, offset + CHECKED_BYTES));
   target.writeUInt32LE(sum, offset + CHECKED_BYTES);
 }
@@ -43,6 +63,7 @@ export function readHeader(source: Buffer, offset: number): RecordHeader | 'inva
     rawLength: Number(source.readBigUInt64LE(offset + 8)),
     storedLength: Number(source.readBigUInt64LE(offset + 16)),
     sha256: source.toString('hex', offset + 24, offset + 56),
+    payloadSum: source.readUInt32LE(offset + 56),
   };
 }
 

@@ -1,7 +1,6 @@
-import crypto from 'node:crypto';
 import fs from 'node:fs';
-import type { Sha256 } from '../core/image.js';
 import { HEADER_BYTES, MAGIC_BYTES, type RecordHeader, readHeader } from './pack-format.js';
+import { PackReader } from './pack-reader.js';
 
 /** A piece of a pack as a walk finds it. */
 export type Walked =
@@ -41,29 +40,6 @@ export function* walkPack(fd: number, options: { readonly sealed: boolean }): Ge
   }
 }
 
-/** Reports whether a record's bytes are those that its header names. */
-export function isWhole(
-  fd: number,
-  offset: number,
-  { sha256, storedLength }: RecordHeader,
-): boolean {
-  return hashRange(fd, offset + HEADER_BYTES, storedLength) === sha256;
-}
-
-/** Hashes a range of a file; a range that the file does not hold has no hash. */
-export function hashRange(fd: number, start: number, length: number): Sha256 | 'cut off' {
-  const hash = crypto.createHash('sha256');
-  const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, Math.max(1, length)));
-  for (let done = 0; done < length; ) {
-    const want = Math.min(piece.length, length - done);
-    const count = fs.readSync(fd, piece, 0, want, start + done);
-    if (count === 0) return 'cut off';
-    hash.update(piece.subarray(0, count));
-    done += count;
-  }
-  return hash.digest('hex');
-}
-
 const PIECE_BYTES = 1024 * 1024;
 
 function endOf(offset: number, { storedLength }: RecordHeader): number {
@@ -77,6 +53,7 @@ function endOf(offset: number, { storedLength }: RecordHeader): number {
  */
 function findRecord(fd: number, from: number, size: number): number | 'none' {
   const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  const reader = new PackReader(fd);
   for (let start = from; start + HEADER_BYTES <= size; ) {
     const count = fs.readSync(fd, piece, 0, piece.length, start);
     if (count < HEADER_BYTES) return 'none';
@@ -84,7 +61,7 @@ function findRecord(fd: number, from: number, size: number): number | 'none' {
     for (let at = bytes.indexOf(MAGIC_BYTES); at >= 0; at = bytes.indexOf(MAGIC_BYTES, at + 1)) {
       const header = readHeader(bytes, at);
       if (header === 'invalid' || endOf(start + at, header) > size) continue;
-      if (isWhole(fd, start + at, header)) return start + at;
+      if (reader.isWhole(start + at, header)) return start + at;
     }
     // A header that lies across the end of this piece begins the next one.
     start += count - HEADER_BYTES + 1;

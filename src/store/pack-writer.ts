@@ -1,11 +1,12 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { ContentSink, ContentStream } from '../core/content-sink.js';
 import type { Sha256 } from '../core/image.js';
 import { isErrno } from '../core/problem.js';
 import { PRIVATE_FILE, syncDirectory, writeAll } from '../files/durable.js';
-import { CODEC, HEADER_BYTES, writeHeader } from './pack-format.js';
+import { CODEC, HEADER_BYTES, type RecordHeader, writeHeader } from './pack-format.js';
 import { type IndexEntry, writePackIndex } from './pack-index.js';
 import { packName, packNumber, RetiredList } from './retired.js';
 
@@ -25,6 +26,7 @@ export class PackWriter implements ContentSink {
   #file: { readonly fd: number; readonly number: number } | undefined;
   /** Bytes of the file that are written, the buffer not counted. */
   #length = 0;
+  #repacked = false;
 
   /** `known` tells which contents other packs hold already. */
   constructor(directory: string, known: (sha256: Sha256) => boolean) {
@@ -42,19 +44,34 @@ export class PackWriter implements ContentSink {
   }
 
   put(sha256: Sha256, bytes: Uint8Array): void {
-    const total = HEADER_BYTES + bytes.length;
-    if (this.#buffered + total > BUFFER_BYTES) this.#flush();
-    const offset = this.#length + this.#buffered;
-    writeHeader(this.#buffer, this.#buffered, headerFor(sha256, bytes.length));
-    this.#buffered += HEADER_BYTES;
-    if (total > BUFFER_BYTES) {
-      this.#flush();
-      this.#write(bytes);
-    } else {
-      this.#buffer.set(bytes, this.#buffered);
-      this.#buffered += bytes.length;
-    }
-    this.#entries.set(sha256, { sha256, offset });
+    const offset = this.#record(headerFor(sha256, bytes.length), bytes);
+    this.#entries.set(sha256, { sha256, offset, share: HEADER_BYTES + bytes.length });
+  }
+
+  /**
+   * Puts a record that is not raw and gives its place. `share` is how many bytes of the pack its content
+   * takes; without one it is a record that others build on and that nobody asks for by its hash.
+   */
+  putCoded(
+    content: Pick<RecordHeader, 'sha256' | 'codec' | 'rawLength'>,
+    payload: Uint8Array,
+    share?: number,
+  ): number {
+    const sums = { storedLength: payload.length, payloadSum: crc32(payload) };
+    const offset = this.#record({ ...content, ...sums }, payload);
+    const { sha256 } = content;
+    if (share !== undefined) this.#entries.set(sha256, { sha256, offset, share });
+    return offset;
+  }
+
+  /** Where the record of a content lies that was put. */
+  placeOf(sha256: Sha256): number | 'none' {
+    return this.#entries.get(sha256)?.offset ?? 'none';
+  }
+
+  /** Says in the index that a repack wrote this pack: nothing in it is larger than need be. */
+  markRepacked(): void {
+    this.#repacked = true;
   }
 
   /** Puts bytes whose hash is not known yet and gives it. */
@@ -77,7 +94,7 @@ export class PackWriter implements ContentSink {
         const header = Buffer.alloc(HEADER_BYTES);
         writeHeader(header, 0, headerFor(sha256, this.#length - start));
         writeAll(this.#descriptor(), header, offset);
-        this.#entries.set(sha256, { sha256, offset });
+        this.#entries.set(sha256, { sha256, offset, share: this.#length - offset });
       },
       abort: () => {
         fs.ftruncateSync(this.#descriptor(), offset);
@@ -103,7 +120,11 @@ export class PackWriter implements ContentSink {
   close(): void {
     this.#flush();
     if (this.#file === undefined) return;
-    writePackIndex(this.#directory, this.#file.number, [...this.#entries.values()], this.#length);
+    writePackIndex(this.#directory, this.#file.number, {
+      entries: [...this.#entries.values()],
+      packLength: this.#length,
+      repacked: this.#repacked,
+    });
     fs.closeSync(this.#file.fd);
     this.#file = undefined;
   }
@@ -114,6 +135,23 @@ export class PackWriter implements ContentSink {
     fs.closeSync(this.#file.fd);
     fs.rmSync(packPath(this.#directory, this.#file.number), { force: true });
     this.#file = undefined;
+  }
+
+  /** Appends a record and gives its place. */
+  #record(header: RecordHeader, payload: Uint8Array): number {
+    const total = HEADER_BYTES + payload.length;
+    if (this.#buffered + total > BUFFER_BYTES) this.#flush();
+    const offset = this.#length + this.#buffered;
+    writeHeader(this.#buffer, this.#buffered, header);
+    this.#buffered += HEADER_BYTES;
+    if (total > BUFFER_BYTES) {
+      this.#flush();
+      this.#write(payload);
+    } else {
+      this.#buffer.set(payload, this.#buffered);
+      this.#buffered += payload.length;
+    }
+    return offset;
   }
 
   #flush(): void {
@@ -174,8 +212,8 @@ export function listPacks(directory: string): number[] {
     .sort((a, b) => a - b);
 }
 
-function headerFor(sha256: Sha256, length: number): Parameters<typeof writeHeader>[2] {
-  return { sha256, codec: CODEC.raw, rawLength: length, storedLength: length };
+function headerFor(sha256: Sha256, length: number): RecordHeader {
+  return { sha256, codec: CODEC.raw, rawLength: length, storedLength: length, payloadSum: 0 };
 }
 
 function createPack(directory: string): { readonly fd: number; readonly number: number } {

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { Sha256 } from '../core/image.js';
 import { isErrno, PreimageError } from '../core/problem.js';
 import { BigFiles } from './big-files.js';
-import { CODEC, HEADER_BYTES, readHeader } from './pack-format.js';
+import { CODEC, HEADER_BYTES } from './pack-format.js';
 import { isSealed, loadPackIndex, type PackIndex } from './pack-index.js';
+import { PackReader } from './pack-reader.js';
 import { listPacks, packPath, trashOf } from './pack-writer.js';
 
 /** Reads contents from all packs of a store. Each read is checked against its hash. */
@@ -15,7 +16,7 @@ export class Packs {
   readonly #piece = Buffer.allocUnsafeSlow(SMALL_BYTES);
   readonly #indexes = new Map<number, PackIndex>();
   /** Open packs by number, the one used last at the end: a long history has more packs than descriptors. */
-  readonly #files = new Map<number, number>();
+  readonly #files = new Map<number, PackReader>();
   readonly #vouched = new Set<number>();
   #listed = false;
 
@@ -43,6 +44,16 @@ export class Packs {
       if ((index.sealed || this.#vouched.has(number)) && index.find(sha256) >= 0) return true;
     }
     return this.#big?.has(sha256) === true;
+  }
+
+  /** Gives how many bytes of the store a content takes, `unknown` where no repack has noted it. */
+  sizeOf(sha256: Sha256): number | 'unknown' {
+    this.#load();
+    for (const index of this.#indexes.values()) {
+      const share = index.share(sha256);
+      if (share >= 0) return share;
+    }
+    return 'unknown';
   }
 
   /** Relies on packs whose writers have not ended, and that were made durable all the same. */
@@ -81,21 +92,33 @@ export class Packs {
     const hash = crypto.createHash('sha256');
     const source = this.#source(sha256);
     try {
-      const { fd, start, length } = source;
-      const piece =
-        length <= this.#piece.length ? this.#piece : Buffer.allocUnsafeSlow(PIECE_BYTES);
-      for (let done = 0; done < length; ) {
-        const want = Math.min(piece.length, length - done);
-        const count = fs.readSync(fd, piece, 0, want, start + done);
-        if (count === 0) throw damaged(sha256, 'it is cut off');
-        hash.update(piece.subarray(0, count));
-        write(piece.subarray(0, count));
-        done += count;
-      }
+      if ('bytes' in source) {
+        hash.update(source.bytes);
+        write(source.bytes);
+      } else
+        this.#copyRange(sha256, source, (piece) => {
+          hash.update(piece);
+          write(piece);
+        });
     } finally {
       source.close();
     }
     if (hash.digest('hex') !== sha256) throw damaged(sha256, 'its bytes changed');
+  }
+
+  #copyRange(
+    sha256: Sha256,
+    { fd, start, length }: Range,
+    take: (piece: Uint8Array) => void,
+  ): void {
+    const piece = length <= this.#piece.length ? this.#piece : Buffer.allocUnsafeSlow(PIECE_BYTES);
+    for (let done = 0; done < length; ) {
+      const want = Math.min(piece.length, length - done);
+      const count = fs.readSync(fd, piece, 0, want, start + done);
+      if (count === 0) throw damaged(sha256, 'it is cut off');
+      take(piece.subarray(0, count));
+      done += count;
+    }
   }
 
   /** Has the next look-up look for packs that came since. */
@@ -140,26 +163,26 @@ export class Packs {
   }
 
   /** Opens a pack; `gone` where a prune has retired it since its index was loaded. */
-  #file(number: number): number | 'gone' {
-    let fd = this.#files.get(number);
+  #file(number: number): PackReader | 'gone' {
+    let reader = this.#files.get(number);
     try {
-      fd ??= fs.openSync(packPath(this.#directory, number), 'r');
+      reader ??= new PackReader(fs.openSync(packPath(this.#directory, number), 'r'));
     } catch (error) {
       if (isErrno(error, 'ENOENT')) return 'gone';
       throw error;
     }
     this.#files.delete(number);
-    this.#files.set(number, fd);
+    this.#files.set(number, reader);
     const [oldest] = this.#files.keys();
     if (this.#files.size > MOST_OPEN && oldest !== undefined) this.#closeFile(oldest);
-    return fd;
+    return reader;
   }
 
   #closeFile(number: number): void {
-    const fd = this.#files.get(number);
-    if (fd === undefined) return;
+    const reader = this.#files.get(number);
+    if (reader === undefined) return;
     this.#files.delete(number);
-    fs.closeSync(fd);
+    fs.closeSync(reader.fd);
   }
 
   /** Finds where a content lies: in a file of its own, or in a pack behind its header. */
@@ -173,9 +196,18 @@ export class Packs {
     }
     const place = this.#place(sha256);
     if (place === 'missing') return this.#sourceInTrash(sha256);
-    const { fd, offset } = place;
-    const { rawLength } = this.#header(fd, offset, sha256);
-    return { fd, start: offset + HEADER_BYTES, length: rawLength, close: () => {} };
+    const { reader, offset } = place;
+    const header = reader.header(offset);
+    const close = (): void => {};
+    if (header === 'invalid' || header.sha256 !== sha256) {
+      throw damaged(sha256, 'its record is not readable');
+    }
+    if (header.codec === CODEC.raw) {
+      return { fd: reader.fd, start: offset + HEADER_BYTES, length: header.rawLength, close };
+    }
+    const bytes = reader.decode(offset, header);
+    if (bytes === 'damaged') throw damaged(sha256, 'its record is not readable');
+    return { bytes, close };
   }
 
   /** A prune may have retired what somebody was about to name: it is still there for an hour. */
@@ -202,38 +234,25 @@ export class Packs {
     }
   }
 
-  #place(sha256: Sha256): { readonly fd: number; readonly offset: number } | 'missing' {
+  #place(sha256: Sha256): { readonly reader: PackReader; readonly offset: number } | 'missing' {
     for (const fresh of [false, true]) {
       // Packs that were still being written when they were indexed know more now, and one that was
       // retired has a successor.
       if (fresh) this.close();
       this.#load();
       const place = this.#find(sha256);
-      const fd = place === 'missing' ? 'gone' : this.#file(place.number);
-      if (place !== 'missing' && fd !== 'gone') return { fd, offset: place.offset };
+      const reader = place === 'missing' ? 'gone' : this.#file(place.number);
+      if (place !== 'missing' && reader !== 'gone') return { reader, offset: place.offset };
     }
     return 'missing';
-  }
-
-  #header(fd: number, offset: number, sha256: Sha256): { readonly rawLength: number } {
-    const bytes = Buffer.alloc(HEADER_BYTES);
-    fs.readSync(fd, bytes, 0, HEADER_BYTES, offset);
-    const header = readHeader(bytes, 0);
-    if (header === 'invalid' || header.sha256 !== sha256 || header.codec !== CODEC.raw) {
-      throw damaged(sha256, 'its record is not readable');
-    }
-    return header;
   }
 }
 
 type Place = { readonly number: number; readonly offset: number };
 
-type Source = {
-  readonly fd: number;
-  readonly start: number;
-  readonly length: number;
-  readonly close: () => void;
-};
+type Range = { readonly fd: number; readonly start: number; readonly length: number };
+
+type Source = (Range | { readonly bytes: Buffer }) & { readonly close: () => void };
 
 /** Packs that are kept open at once. */
 const MOST_OPEN = 16;

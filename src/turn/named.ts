@@ -1,12 +1,14 @@
 import type { Change } from '../core/change.js';
 import { type History, newestManifest, type Step } from '../core/history.js';
 import type { Image, Sha256 } from '../core/image.js';
+import { Kin } from '../core/kin.js';
 import { ENTRY, FLAG, KEY, type Manifest } from '../core/manifest.js';
 import { PreimageError } from '../core/problem.js';
 import type { ChangesRef, CloseRecord, LogRecord } from '../core/records.js';
 import { loadChanges } from '../store/details.js';
 import type { StoreLayout } from '../store/layout.js';
 import { readManifest } from '../store/manifests.js';
+import { LARGE_BYTES } from '../store/repacker.js';
 import { SpoolReader } from '../store/spool.js';
 import { readCaptures } from './captures.js';
 import { controlOf, EarlyLineSchema } from './control.js';
@@ -24,6 +26,8 @@ export type Named = {
   /** Lists of changes and of events. */
   readonly details: Map<string, Need>;
   readonly manifests: Set<string>;
+  /** Which large contents are versions of one file. */
+  readonly kin: Kin;
 };
 
 /**
@@ -31,7 +35,7 @@ export type Named = {
  * then nobody can say what is needed.
  */
 export function namedBy(layout: StoreLayout, history: History): Named {
-  const named: Named = { contents: new Map(), details: new Map(), manifests: new Set() };
+  const named: Named = nothingNamed();
   for (const step of history.steps) addStep(layout, named, step);
   const newest = newestManifest(history);
   if (newest !== 'none') addNewest(layout, named, newest);
@@ -51,8 +55,7 @@ export function namedBy(layout: StoreLayout, history: History): Named {
 
 /** Lists the contents that one record of the log names. */
 export function contentsOf(layout: StoreLayout, record: LogRecord): Set<Sha256> {
-  const contents = new Map<Sha256, Need>();
-  const named: Named = { contents, details: new Map(), manifests: new Set() };
+  const named = nothingNamed();
   switch (record.type) {
     case 'open':
       addManifest(layout, named, record.manifest);
@@ -73,7 +76,12 @@ export function contentsOf(layout: StoreLayout, record: LogRecord): Set<Sha256> 
     case 'pruned':
       break;
   }
-  return new Set(contents.keys());
+  return new Set(named.contents.keys());
+}
+
+function nothingNamed(): Named {
+  const kin = new Kin(LARGE_BYTES);
+  return { contents: new Map(), details: new Map(), manifests: new Set(), kin };
 }
 
 /** Calls a function with each content of a list of changes. */
@@ -141,7 +149,9 @@ function addChanges(
   { ref, until }: { readonly ref: ChangesRef; readonly until: number },
 ): void {
   if (ref.kind === 'detail') note(named.details, ref.sha256, { until, bytes: 0 });
-  eachContent(loadChanges(layout.details, ref), (sha256, bytes) => {
+  const changes = loadChanges(layout.details, ref);
+  named.kin.add(changes);
+  eachContent(changes, (sha256, bytes) => {
     note(named.contents, sha256, { until, bytes });
   });
 }

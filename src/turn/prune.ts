@@ -9,7 +9,7 @@ import { HEADER_BYTES } from '../store/pack-format.js';
 import { freedBy, planReclaim } from '../store/reclaim-plan.js';
 import { earlierChains } from './earlier-chains.js';
 import { type Named, namedBy } from './named.js';
-import { reclaim } from './reclaim.js';
+import { type Effort, reclaim } from './reclaim.js';
 import { storeSizes, totalSize } from './store-size.js';
 import type { LogState, Workspace } from './workspace.js';
 
@@ -40,7 +40,7 @@ export const UPKEEP = 'upkeep';
 export function prune(workspace: Workspace, retention: Retention): PruneResult {
   const { directory, locks } = workspace.layout;
   try {
-    return withLock(locks, UPKEEP, () => pruneLocked(workspace, retention));
+    return withLock(locks, UPKEEP, () => pruneLocked(workspace, retention, THOROUGH));
   } catch (error) {
     if (!isErrno(error, 'ENOSPC', 'EDQUOT', 'EACCES', 'EPERM', 'EROFS', 'EIO')) throw error;
     const what = `Cannot clear up the store ${directory}: ${errnoWords(error)}.`;
@@ -49,10 +49,16 @@ export function prune(workspace: Workspace, retention: Retention): PruneResult {
   }
 }
 
-/** Prunes, but not where somebody is at it already. */
+/** Prunes in little time, but not where somebody is at it already. */
 export function pruneIfFree(workspace: Workspace, retention: Retention): PruneResult | 'held' {
-  return withFreeLock(workspace.layout.locks, UPKEEP, () => pruneLocked(workspace, retention));
+  return withFreeLock(workspace.layout.locks, UPKEEP, () =>
+    pruneLocked(workspace, retention, IN_PASSING),
+  );
 }
+
+const THOROUGH: Effort = { repacking: 'all', ms: Number.POSITIVE_INFINITY };
+/** Somebody waits for the close that it comes after. */
+const IN_PASSING: Effort = { repacking: 'small', ms: 250 };
 
 /** Says what a prune would drop, by the same choice, and changes nothing. */
 export function planPrune(workspace: Workspace, retention: Retention): PruneResult {
@@ -72,10 +78,12 @@ export function planPrune(workspace: Workspace, retention: Retention): PruneResu
 }
 
 /** Gives a function that tells the bytes that the history takes from a line of the log on. */
-export function historySizes({ layout }: Workspace, named: Named): (line: number) => number {
+export function historySizes({ layout, packs }: Workspace, named: Named): (line: number) => number {
   const rows: { readonly until: number; readonly bytes: number }[] = [];
-  for (const { until, bytes } of named.contents.values()) {
-    if (Number.isFinite(until)) rows.push({ until, bytes: bytes + HEADER_BYTES });
+  for (const [sha256, { until, bytes }] of named.contents) {
+    if (!Number.isFinite(until)) continue;
+    const stored = packs.sizeOf(sha256);
+    rows.push({ until, bytes: stored === 'unknown' ? bytes + HEADER_BYTES : stored });
   }
   for (const [name, { until }] of named.details) {
     const stat = fs.statSync(join(layout.details, name), { throwIfNoEntry: false });
@@ -91,10 +99,10 @@ export function historySizes({ layout }: Workspace, named: Named): (line: number
   return (line) => sums.findLast(({ until }) => until >= line)?.sum ?? 0;
 }
 
-function pruneLocked(workspace: Workspace, retention: Retention): PruneResult {
+function pruneLocked(workspace: Workspace, retention: Retention, effort: Effort): PruneResult {
   const before = totalSize(storeSizes(workspace.layout));
   const dropped = dropTurns(workspace, retention);
-  const notes = [...dropped.notes, ...reclaim(workspace)];
+  const notes = [...dropped.notes, ...reclaim(workspace, effort)];
   const after = storeSizes(workspace.layout);
   return {
     turns: dropped.cut.turns,
@@ -137,7 +145,7 @@ function dropTurns(workspace: Workspace, retention: Retention): Dropped {
         return { ...done, cut: NO_CUT, kept: state.history.turns.size, notes };
       }
       // The log is written anew before the old one goes: what nobody needs makes room for that.
-      cleared = reclaim(workspace);
+      cleared = reclaim(workspace, { repacking: 'none', ms: Number.POSITIVE_INFINITY });
     }
   }
   throw new PreimageError('busy', 'Steps keep being recorded in this workspace.', {

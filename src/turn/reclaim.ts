@@ -1,12 +1,14 @@
 import { openSteps } from '../core/history.js';
+import type { Sha256 } from '../core/image.js';
 import { errnoWords, isErrno } from '../core/problem.js';
 import { BigFiles } from '../store/big-files.js';
 import { withLock } from '../store/lock.js';
 import { sealPack } from '../store/pack-contents.js';
 import { readPackIndex } from '../store/pack-index.js';
 import { listPacks, PackWriter } from '../store/pack-writer.js';
-import { type Goer, planReclaim } from '../store/reclaim-plan.js';
+import { type Goer, planReclaim, type ReclaimPlan, type Repacking } from '../store/reclaim-plan.js';
 import { copyRecords } from '../store/repack.js';
+import { Repacker, type RepackOptions } from '../store/repacker.js';
 import { packName, type Retired } from '../store/retired.js';
 import { GRACE_MS, sweep } from '../store/sweep.js';
 import { Trash } from '../store/trash.js';
@@ -28,7 +30,7 @@ const TRIES = 5;
  * log is the one that was looked at; it waits in the trash; and the trash is emptied at once only if
  * there is no lease after that.
  */
-export function reclaim(workspace: Workspace): string[] {
+export function reclaim(workspace: Workspace, effort: Effort): string[] {
   const { layout } = workspace;
   sweepLeftovers(workspace);
   for (let tries = 0; tries < TRIES; tries++) {
@@ -36,14 +38,15 @@ export function reclaim(workspace: Workspace): string[] {
     sealAbandoned(workspace);
     bringBackNeeded(workspace, seen.named);
     const { contents } = seen.named;
-    const plan = planReclaim(layout.packs, (sha256) => contents.has(sha256));
+    const { repacking } = effort;
+    const plan = planReclaim(layout.packs, (sha256) => contents.has(sha256), repacking);
     const big = new BigFiles(layout.big).contents().filter((sha256) => !contents.has(sha256));
     const dead = [...plan.dead.map(({ number }) => packName(number)), ...big];
     if (!retire(workspace, seen, dead.map(intoNothing))) continue;
     const trash = new Trash(layout);
     // What is free already is deleted before anything is copied: space may be short.
     trash.empty(patience(workspace));
-    const notes = moveOut(workspace, seen, plan.batches);
+    const notes = moveOut(workspace, seen, { ...plan, effort });
     clearLists(workspace, seen);
     trash.empty(patience(workspace));
     workspace.packs.close();
@@ -51,6 +54,9 @@ export function reclaim(workspace: Workspace): string[] {
   }
   return ['the history moved on all the time, so not all was cleared away; try again'];
 }
+
+/** How much time may be spent on making the store smaller than it must be. */
+export type Effort = { readonly repacking: Repacking; readonly ms: number };
 
 /** The log as it was looked at, and what it names. */
 type Seen = { readonly state: LogState; readonly named: Named; readonly at: number };
@@ -122,37 +128,55 @@ function clearLists(workspace: Workspace, { state, named, at }: Seen): void {
 /** File systems stamp by a clock that may be this much behind the one that we read. */
 const CLOCK_SLACK_MS = 1000;
 
-/** Copies what is needed out of packs that are mostly dead, batch by batch, and retires those. */
+/**
+ * Copies what is needed out of packs that are mostly dead or could be smaller, batch by batch, and
+ * retires those. Each batch is whole by itself, and none needs more space than it will free.
+ */
 function moveOut(
   workspace: Workspace,
   seen: Seen,
-  batches: readonly (readonly Goer[])[],
+  job: Pick<ReclaimPlan, 'batches' | 'raw'> & { readonly effort: Effort },
 ): string[] {
-  for (const batch of batches) {
+  const until = performance.now() + job.effort.ms;
+  const hasTime = (): boolean => performance.now() < until;
+  const kin = (sha256: Sha256): Sha256 | 'none' => seen.named.kin.of(sha256);
+  for (const batch of [...job.batches, ...job.raw]) {
+    // What only takes more space than it might can wait; what is mostly dead cannot.
+    if (job.raw.includes(batch) && !hasTime()) break;
     try {
-      if (!moveBatch(workspace, seen, batch)) {
+      // What is small already must not become large on its way.
+      const isSmall = batch.some(({ repacked }) => repacked);
+      const options = { kin, hasTime: isSmall ? () => true : hasTime };
+      if (!moveBatch(workspace, seen, batch, options)) {
         return ['the history moved on, so not all was cleared away; try again'];
       }
     } catch (error) {
       if (!isErrno(error, 'ENOSPC', 'EDQUOT')) throw error;
-      return [`packs that are mostly unused could not be made smaller: ${errnoWords(error)}`];
+      return [`packs could not be made smaller: ${errnoWords(error)}`];
     }
     new Trash(workspace.layout).empty(patience(workspace));
   }
   return [];
 }
 
-function moveBatch(workspace: Workspace, seen: Seen, batch: readonly Goer[]): boolean {
+function moveBatch(
+  workspace: Workspace,
+  seen: Seen,
+  batch: readonly Goer[],
+  options: RepackOptions,
+): boolean {
   const { packs } = workspace.layout;
   const writer = new PackWriter(packs, () => false);
+  const repacker = new Repacker(writer, options);
   const whole: Goer[] = [];
   try {
     for (const goer of batch) {
       const offsets = goer.keep.map(({ offset }) => offset);
       // A pack with damage stays as it is: `verify --repair` says whom it touches.
-      const damaged = copyRecords(packs, goer.number, { offsets, writer });
+      const damaged = copyRecords(packs, goer.number, { offsets, writer, repacker });
       if (damaged.length === 0) whole.push(goer);
     }
+    repacker.finish();
     writer.sync();
     const into = writer.number;
     writer.close();

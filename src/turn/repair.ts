@@ -54,7 +54,11 @@ export function repair({ layout, packs }: Workspace, examined: Examined): string
 function movePack(layout: StoreLayout, pack: CheckedPack, examined: Examined): string {
   const { packs, damaged } = layout;
   const writer = new PackWriter(packs, () => false);
-  copyRecords(packs, pack.number, { offsets: [...pack.good.values()], writer });
+  copyRecords(packs, pack.number, {
+    offsets: [...pack.good.values()],
+    writer,
+    repacker: 'none',
+  });
   writer.sync();
   const into = writer.number === 'none' ? 'none' : packName(writer.number);
   writer.close();

@@ -1,6 +1,6 @@
 import { errnoOf, errnoWords, PreimageError } from '../core/problem.js';
 import { chooseCut, type Retention, withSlack } from '../core/retention.js';
-import { freedBy, hasManySmall, planReclaim } from '../store/reclaim-plan.js';
+import { freedBy, hasManySmall, hasMuchRaw, planReclaim } from '../store/reclaim-plan.js';
 import { Trash } from '../store/trash.js';
 import { namedBy } from './named.js';
 import { historySizes, pruneIfFree } from './prune.js';
@@ -9,8 +9,8 @@ import { packsSize } from './store-size.js';
 import type { LogState, Workspace } from './workspace.js';
 
 /**
- * Prunes after a close, if a limit is passed by more than a tenth, something waits for its end or many
- * small packs have gathered.
+ * Prunes after a close, if a limit is passed by more than a tenth, something waits for its end, or many
+ * small packs or much that is kept raw have gathered.
  * Never fails, for the step is closed: trouble comes back as warnings. `baseline` is the bytes of the
  * workspace as it stands.
  */
@@ -30,7 +30,7 @@ export function tidyUp(workspace: Workspace, baseline: number): string[] {
 
 /** Something waits for its deletion, or packs are so many that looking into them takes its time. */
 function isDue({ layout }: Workspace): boolean {
-  return new Trash(layout).isDue() || hasManySmall(layout.packs);
+  return new Trash(layout).isDue() || hasManySmall(layout.packs) || hasMuchRaw(layout.packs);
 }
 
 /** Looks at what costs little first: bytes are only counted where the packs as a whole are too many. */

@@ -12,10 +12,10 @@ import { type Bench, bench, filesBelow } from '../support/turns.js';
 const FLIPS = Number(process.env.PREIMAGE_FLIPS ?? 120);
 const REPAIRED_EVERY = 9;
 
-test(
-  'each single flipped bit in any file of the store is found',
-  async () => {
-    const { at, states } = await history();
+test.each(['raw', 'repacked'] as const)(
+  'each single flipped bit in any file of the store is found, packs %s',
+  async (packs) => {
+    const { at, states } = await history(packs);
     const keep = keeper(at);
     const seed = Number(process.env.PREIMAGE_SEED ?? Date.now() % 1_000_000);
     const random = generator(seed);
@@ -253,9 +253,14 @@ function kindOf(file: string): string {
  * Turns t1 to t4 and, behind them, a rewind and its redo; t0 is pruned away. `states` is what stood
  * before t1, before t2, …, and at the end.
  */
-async function history(): Promise<{ at: Bench; states: Snapshot[] }> {
+async function history(
+  packs: 'raw' | 'repacked' = 'raw',
+): Promise<{ at: Bench; states: Snapshot[] }> {
   const many = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`f${i}`, `file ${i}`]));
   const at = bench({ 'a.txt': 'zero'.repeat(100), 'b.txt': 'zero of b' });
+  // As much as is worth it, with small files that become a block and versions of a large one.
+  const large = packs === 'raw' ? '' : lines(40_000);
+  if (packs === 'repacked') at.write({ 'large.txt': large, 'text.txt': lines(9000) });
   await at.turn('t0', () => at.write({ 'a.txt': 'one of a' }));
   const states: Snapshot[] = [at.snapshot()];
   const turn = async (id: string, change: () => void) => {
@@ -263,15 +268,24 @@ async function history(): Promise<{ at: Bench; states: Snapshot[] }> {
     states.push(at.snapshot());
   };
   await turn('t1', () => at.write({ 'b.txt': 'one of b', dir: { 'made.txt': 'made' } }));
-  await turn('t2', () => at.write({ 'b.txt': 'two of b' }));
+  await turn('t2', () => {
+    at.write({ 'b.txt': 'two of b' });
+    if (packs === 'repacked') at.write({ 'large.txt': `${large}more\n` });
+  });
   await turn('t3', () => at.write({ 'b.txt': 'three of b', many }));
   await turn('t4', () => at.write({ 'a.txt': 'four of a' }));
   await at.rewind('t4');
   await at.redo();
   at.with((store) => store.prune({ keep: 4 }));
+  const { checked } = verifyStore(at);
   expect(verifyStore(at)).toMatchObject({ whole: true, findings: [] });
+  if (packs === 'repacked') expect(checked.bytes).toBeLessThan(large.length);
   expect(at.snapshot()).toEqual(states[4]);
   return { at, states };
+}
+
+function lines(count: number): string {
+  return Array.from({ length: count }, (_, i) => `line ${i * 7919}\n`).join('');
 }
 
 /**
