@@ -6,6 +6,9 @@ import { type ProcessIdentity, ProcessIdentitySchema } from '../core/records.js'
 import { PRIVATE_FILE } from '../files/durable.js';
 import { isAlive, ownIdentity } from '../files/process-identity.js';
 
+/** One upkeep of the store at a time: prune, verify and repair exclude each other. */
+export const UPKEEP = 'upkeep';
+
 /** How long a lock is waited for before the holder is named and the run ends. */
 const WAIT_MS = 10_000;
 const FIRST_PAUSE_MS = 1;

@@ -40,13 +40,18 @@ export function packContents(directory: string, number: number): PackContents | 
 }
 
 /**
- * Makes the index of a pack whose writer is dead, from its records that are whole; what it appended
- * last may never have reached the disk. Gives false where the pack is gone.
+ * Makes the index of a pack that nobody writes to, from its records that are whole. What a writer that
+ * died appended last may never have reached the disk; the piece behind the last record goes then. Gives
+ * false where the pack is gone.
  */
-export function sealPack(directory: string, number: number): boolean {
+export function sealPack(
+  directory: string,
+  number: number,
+  options: { readonly writer: 'dead' | 'ended' },
+): boolean {
   let fd: number;
   try {
-    fd = fs.openSync(packPath(directory, number), 'r');
+    fd = fs.openSync(packPath(directory, number), options.writer === 'dead' ? 'r+' : 'r');
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return false;
     throw error;
@@ -56,7 +61,9 @@ export function sealPack(directory: string, number: number): boolean {
     const entries = new Map<Sha256, { sha256: Sha256; offset: number }>();
     let length = 0;
     const reader = new PackReader(fd);
+    let tail = false;
     for (const piece of walkPack(fd, { sealed: true })) {
+      if (piece.kind === 'tail') tail = true;
       if (piece.kind !== 'record') continue;
       const { offset, header } = piece;
       const { sha256, codec } = header;
@@ -64,6 +71,7 @@ export function sealPack(directory: string, number: number): boolean {
       if (codec === CODEC.block || entries.has(sha256)) continue;
       if (reader.isWhole(offset, header)) entries.set(sha256, { sha256, offset });
     }
+    if (tail && options.writer === 'dead') fs.ftruncateSync(fd, length);
     writePackIndex(directory, number, { entries: [...entries.values()], packLength: length });
     return true;
   } finally {

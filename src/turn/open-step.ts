@@ -11,9 +11,9 @@ import type { ScanProgress } from '../scan/request.js';
 import type { Backend } from '../watch/watcher.js';
 import { type Control, makeControl, removeControl } from './control.js';
 import { HostReader, startHost } from './host-client.js';
-import { sweepLeftovers } from './leases.js';
 import { recover } from './recover.js';
 import { type Scanned, scanIntoStore } from './scan-into-store.js';
+import { sweepLeftovers } from './sweep-leftovers.js';
 import { saying } from './system-trouble.js';
 import { type LogState, type NamedManifest, nextStepId, type Workspace } from './workspace.js';
 

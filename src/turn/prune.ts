@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { encodeRecord } from '../core/records.js';
 import { type Cut, chooseCut, prunedRecord, type Retention } from '../core/retention.js';
-import { withFreeLock, withLock } from '../store/lock.js';
+import { UPKEEP, withFreeLock, withLock } from '../store/lock.js';
 import { rewriteLog, textsOf } from '../store/log.js';
 import { HEADER_BYTES } from '../store/pack-format.js';
 import { freedBy, planReclaim } from '../store/reclaim-plan.js';
@@ -28,9 +28,6 @@ export type PruneResult = {
   /** What could not be done, in words. */
   readonly notes: readonly string[];
 };
-
-/** One upkeep of the store at a time: prune, verify and repair exclude each other. */
-export const UPKEEP = 'upkeep';
 
 /**
  * Drops the oldest turns that pass a limit, then everything in the store that nothing names. Runs

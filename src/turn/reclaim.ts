@@ -1,20 +1,18 @@
-import { openSteps } from '../core/history.js';
 import type { Sha256 } from '../core/image.js';
 import { errnoWords, isErrno } from '../core/problem.js';
 import { BigFiles } from '../store/big-files.js';
 import { withLock } from '../store/lock.js';
-import { sealPack } from '../store/pack-contents.js';
-import { readPackIndex } from '../store/pack-index.js';
-import { listPacks, PackWriter } from '../store/pack-writer.js';
+import { PackWriter } from '../store/pack-writer.js';
 import { type Goer, planReclaim, type ReclaimPlan, type Repacking } from '../store/reclaim-plan.js';
 import { copyRecords } from '../store/repack.js';
 import { Repacker, type RepackOptions } from '../store/repacker.js';
 import { packName, type Retired } from '../store/retired.js';
 import { GRACE_MS, sweep } from '../store/sweep.js';
 import { Trash } from '../store/trash.js';
+import { isAtWork, sealAbandoned } from './abandoned.js';
 import { rescue } from './bring-back.js';
-import { liveLeases, sweepLeftovers } from './leases.js';
 import { type Named, namedBy } from './named.js';
+import { sweepLeftovers } from './sweep-leftovers.js';
 import type { LogState, Workspace } from './workspace.js';
 
 /** How often a look at the log is repeated because it moved on meanwhile. */
@@ -70,22 +68,6 @@ function look(workspace: Workspace): Seen {
 /** `all` where nobody can be about to name something that nothing names yet. */
 function patience(workspace: Workspace): 'all' | 'old' {
   return isAtWork(workspace) ? 'old' : 'all';
-}
-
-function isAtWork(workspace: Workspace): boolean {
-  const { history } = workspace.readLog();
-  if (openSteps(history).length > 0) return true;
-  return liveLeases(workspace.layout, history).length > 0;
-}
-
-/** A pack without an index may have a writer at work: only while there is no lease it has none. */
-function sealAbandoned(workspace: Workspace): void {
-  const { layout } = workspace;
-  const unsealed = listPacks(layout.packs).filter(
-    (number) => typeof readPackIndex(layout.packs, number) === 'string',
-  );
-  if (unsealed.length === 0 || isAtWork(workspace)) return;
-  for (const number of unsealed) sealPack(layout.packs, number);
 }
 
 /** What has become needed again while it was in the trash comes back before that is emptied. */

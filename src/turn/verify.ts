@@ -1,6 +1,6 @@
 import { PreimageError } from '../core/problem.js';
 import { isPidInUse } from '../files/process-identity.js';
-import { withLock } from '../store/lock.js';
+import { UPKEEP, withLock } from '../store/lock.js';
 import { readLog } from '../store/log.js';
 import { sealPack } from '../store/pack-contents.js';
 import { listLeases } from './control.js';
@@ -9,7 +9,6 @@ import { type Finding, findingsOf } from './findings.js';
 import { liveLeases } from './leases.js';
 import type { WhichWorkspace } from './locate.js';
 import { mendIdentity } from './mend-identity.js';
-import { UPKEEP } from './prune.js';
 import { repair } from './repair.js';
 import { openKnownWorkspace, type Workspace } from './workspace.js';
 
@@ -113,7 +112,7 @@ function makeIndexes({ layout }: Workspace, { packs, history }: Examined): void 
   const isIdle = liveLeases(layout, history).length === 0;
   for (const { number, index, faults } of packs) {
     if (faults.length > 0 || index === 'whole') continue;
-    if (index === 'damaged' || isIdle) sealPack(layout.packs, number);
+    if (index === 'damaged' || isIdle) sealPack(layout.packs, number, { writer: 'ended' });
   }
 }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { closeTurn, openStore, openTurn, workspaceStatus } from '../../src/index.js';
+import { closeTurn, openStore, openTurn, verifyStore, workspaceStatus } from '../../src/index.js';
 import { PackWriter } from '../../src/store/pack-writer.js';
 import { CLI, runProcess } from '../support/cli.js';
 import { HELD_TO_THE_MODE, SMALL_DISKS, testWith, UNPRIVILEGED } from '../support/machine.js';
@@ -74,6 +74,8 @@ test('bytes that another process is still writing are stored again: it may fail 
   const world = await makeWorld();
   const packs = path.join(world.store, 'packs');
   const bytes = Buffer.from('the same bytes in two processes\n');
+  // Whoever writes has a lease before it makes its pack.
+  fs.mkdirSync(path.join(world.store, 'control', `${process.pid}-0a1b2c3d4e5f`));
   const other = new PackWriter(packs, () => false);
   const sha256 = other.add(bytes);
   other.flush();
@@ -87,6 +89,19 @@ test('bytes that another process is still writing are stored again: it may fail 
   const { stderr } = await strike(world, ['watch', '--no-watch', '--', 'true']);
   expect(stderr).not.toMatch(/packs are missing/);
   expect(sha256).toHaveLength(64);
+});
+
+test('a pack that a dead writer has left half written is ended by the next open', async () => {
+  const world = await makeWorld();
+  const dead = new PackWriter(path.join(world.store, 'packs'), () => false);
+  dead.add(Buffer.from('whole'));
+  dead.flush();
+  const pack = path.join(world.store, 'packs', `${String(dead.number).padStart(8, '0')}.pack`);
+  const whole = fs.statSync(pack).size;
+  fs.appendFileSync(pack, 'half a record');
+  await strike(world, ['watch', '--no-watch', '--', 'true']);
+  expect(fs.statSync(pack).size).toBe(whole);
+  expect(verifyStore(world)).toMatchObject({ whole: true, findings: [] });
 });
 
 test('a library that writes a secret never shows it to others, not for a moment', async () => {
