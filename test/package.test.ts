@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import * as v from 'valibot';
 import { expect, test } from 'vitest';
 
 const DIST = fileURLToPath(new URL('../dist', import.meta.url));
@@ -21,6 +22,44 @@ test('what is started by its place beside the code that starts it lies there', (
 test('a start loads few files of ours', () => {
   expect(builtFiles().length).toBeLessThan(60);
 });
+
+test('what is built asks for no package that is not a dependency, and names whose code is in it', () => {
+  const manifest: unknown = JSON.parse(
+    fs.readFileSync(path.join(DIST, '..', 'package.json'), 'utf8'),
+  );
+  const dependencies = Object.keys(
+    v.parse(v.object({ dependencies: v.record(v.string(), v.string()) }), manifest).dependencies,
+  );
+  // Who uses the library reads its types as far as they lead.
+  const types = typesFrom(path.join(DIST, 'index.d.ts'));
+  const asked = [...builtFiles().map((file) => fs.readFileSync(file, 'utf8')), ...types];
+  expect([...new Set(asked.flatMap(packagesIn))].sort()).toEqual(dependencies.sort());
+  const licenses = fs.readFileSync(path.join(DIST, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
+  for (const name of ['commander', 'micromatch', 'node-diff3', 'valibot']) {
+    expect(licenses).toMatch(new RegExp(`^${name} \\d`, 'm'));
+  }
+});
+
+/** Lists the packages that a text imports, built-in modules left out. */
+function packagesIn(text: string): string[] {
+  const imports = text.matchAll(/(?:\bfrom|\bimport|\bimport\()\s*["']([@a-z][^"':]*)["']/g);
+  return [...imports].map(([, name = '']) => name);
+}
+
+/** Reads the declarations that one file of them leads to. */
+function typesFrom(entry: string): string[] {
+  const texts = new Map<string, string>();
+  const queue = [entry];
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    if (texts.has(file)) continue;
+    const text = fs.readFileSync(file, 'utf8');
+    texts.set(file, text);
+    for (const [, name = ''] of text.matchAll(/["'](\.[^"']+)\.js["']/g)) {
+      queue.push(path.resolve(path.dirname(file), `${name}.d.ts`));
+    }
+  }
+  return [...texts.values()];
+}
 
 function builtFiles(): string[] {
   return fs
