@@ -4,6 +4,7 @@ import type { Context } from '../context.js';
 import { openedJson, printJson } from '../json.js';
 import {
   addScanOptions,
+  budgetOf,
   type CommonOptions,
   rulesOf,
   type ScanOptions,
@@ -34,6 +35,7 @@ export function define(command: Command, context: Context): void {
       const opened = await openHook({
         ...whichOf(options),
         ...rulesOf(options),
+        ...budgetOf(options),
         turn: options.turn,
         ...(options.label === undefined ? {} : { label: options.label }),
         watcher: options.watch === false ? 'none' : 'default',

@@ -19,6 +19,7 @@ import { printJson, turnJson } from '../json.js';
 import { closedJson, liveJson, liveLine, openedLine } from '../live-text.js';
 import {
   addScanOptions,
+  budgetOf,
   type CommonOptions,
   collect,
   rulesOf,
@@ -86,6 +87,7 @@ async function run(command: readonly string[], options: Options): Promise<number
   const shared: WatchCommandOptions = {
     ...whichOf(options),
     ...rulesOf(options),
+    ...budgetOf(options),
     ...(options.turn === undefined ? {} : { turn: options.turn }),
     ...(options.label === undefined ? {} : { label: options.label }),
     ...(options.allow === undefined ? {} : { allow: options.allow }),
