@@ -39,8 +39,8 @@ export function define(command: Command, context: Context): void {
         turn: options.turn,
         ...(options.label === undefined ? {} : { label: options.label }),
         watcher: options.watch === false ? 'none' : 'default',
-        onProgress: ({ entries, bytes }) => {
-          progress.scan(entries, bytes);
+        onProgress: (scanned) => {
+          progress.scan(scanned);
         },
       }).finally(() => {
         progress.end();

@@ -95,8 +95,8 @@ async function run(command: readonly string[], options: Options): Promise<number
     atomic: options.atomic === true,
     stopOnDeny: options.stopOnDeny === true,
     watcher: options.watch === false ? 'none' : 'default',
-    onProgress: ({ entries, bytes }) => {
-      progress.scan(entries, bytes);
+    onProgress: (scanned) => {
+      progress.scan(scanned);
     },
     onOpen: ({ record, scanned }) => {
       progress.end();
