@@ -31,6 +31,12 @@ type Shared = {
 const LEAST_SHARE = 0.1;
 
 /**
+ * What was copied must be durable before the command runs, and that takes its time as well: it is done
+ * as the copying goes on, so that not all of it comes when the time is over.
+ */
+const SYNC_BYTES = 32 * 1024 * 1024;
+
+/**
  * Copies what a walk with a time budget has left for later, newest and smallest first, until the time is
  * used up; a file that was begun is read to its end. What is left then is declared, and the next opening
  * goes on there, for what was copied is trusted. Whatever the time, one file that was not captured
@@ -57,10 +63,10 @@ export class CopyInOrder {
 
   run(hasher: FileHasher): void {
     if (this.#budget === 'none' || this.waiting === 'none') return;
-    const { ms, now } = this.#budget;
+    const { ms, now, sync } = this.#budget;
     const until = Math.max(this.#started + ms, now() + ms * LEAST_SHARE);
     const msLeft = () => Math.max(0, until - now());
-    this.#copyFiles(hasher, this.waiting, msLeft);
+    this.#copyFiles(hasher, this.waiting, { msLeft, sync });
     const { checks } = this.waiting;
     for (let i = 0; i < checks.count; i++) {
       if (msLeft() > 0) this.#copy(checks.at(i), hasher);
@@ -70,13 +76,18 @@ export class CopyInOrder {
     if (left.files > 0) hasher.warnings.push(warningOf(left, ms));
   }
 
-  #copyFiles(hasher: FileHasher, waiting: Waiting, msLeft: () => number): void {
+  #copyFiles(
+    hasher: FileHasher,
+    waiting: Waiting,
+    { msLeft, sync }: { readonly msLeft: () => number; readonly sync: () => void },
+  ): void {
     const { builder } = this.#shared;
     const { files } = waiting;
     const order = waiting.inOrder(builder, Date.now());
     const sizeOf = (position: number) => Number(builder.key(files.at(position).index, KEY.size));
     let bytes = order.reduce((sum, position) => sum + sizeOf(position), 0);
     let isNewsSafe = false;
+    let durable = hasher.hashedBytes;
     order.forEach((position, done) => {
       const file = files.at(position);
       const left = msLeft();
@@ -91,6 +102,10 @@ export class CopyInOrder {
       const before = hasher.hashedFiles;
       this.#copy(file, hasher);
       if (isNews && hasher.hashedFiles > before) isNewsSafe = true;
+      if (hasher.hashedBytes - durable >= SYNC_BYTES) {
+        sync();
+        durable = hasher.hashedBytes;
+      }
     });
   }
 

@@ -40,6 +40,8 @@ export type Budget = {
   readonly ms: number;
   /** A clock that only goes forward, in milliseconds. */
   readonly now: () => number;
+  /** Makes durable what the sink has taken by now. */
+  readonly sync: () => void;
 };
 
 /** A hash made before the scan; it counts only if the file's stat key still stands. */

@@ -51,7 +51,10 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
       round: start.round,
       // Once a turn is enough: 2% of what is trusted.
       spotChecks: start.begins,
-      budget: start.budget === 'none' ? 'none' : { ms: start.budget, now: steadyClock },
+      budget:
+        start.budget === 'none'
+          ? 'none'
+          : { ms: start.budget, now: steadyClock, sync: () => writer.sync() },
       attributes: 'ask',
       packs: () => reliedOn(workspace, writer, baseline),
       onProgress: start.onProgress,

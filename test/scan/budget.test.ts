@@ -12,11 +12,12 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A scan that has time for so many files. */
 function short(root: string, files: number, from: Manifest | 'none' = 'none', more: More = {}) {
-  const budget = { ms: timeFor(files), now: slowClock() };
+  const budget = { ms: timeFor(files), now: slowClock(), sync };
   return scan(root, from, { budget, spotChecks: false, ...more });
 }
 
 type More = Partial<ScanRequest>;
+const sync = () => {};
 
 /** Lets the stamps of what was written settle, as they have in a workspace that is not a moment old. */
 function aged(root: string, days: Readonly<Record<string, number>> = {}): void {
@@ -120,18 +121,18 @@ test('where looking at the tree took all the time, a tenth of it is left for cop
   aged(root);
   const looks = [0, 1000, 1010, 1020, 1030];
   const now = () => looks.shift() ?? 1040;
-  const { manifest } = scan(root, 'none', { budget: { ms: 300, now } });
+  const { manifest } = scan(root, 'none', { budget: { ms: 300, now, sync } });
   expect(captured(manifest)).toHaveLength(2);
 });
 
 test('however short the time, all is safe in the end, whatever else changes', () => {
   const root = tree(temporary(), { a: 'a', b: 'b', c: 'c' });
   aged(root, { a: 3, b: 3, c: 3 });
-  let { manifest } = scan(root, 'none', { budget: { ms: 0.1, now: slowClock() } });
+  let { manifest } = scan(root, 'none', { budget: { ms: 0.1, now: slowClock(), sync } });
   expect(captured(manifest)).toEqual(['a']);
   for (let round = 0; round < 4; round++) {
     fs.writeFileSync(join(root, 'a'), `changed again ${round}`);
-    manifest = scan(root, manifest, { budget: { ms: 0.1, now: slowClock() } }).manifest;
+    manifest = scan(root, manifest, { budget: { ms: 0.1, now: slowClock(), sync } }).manifest;
   }
   expect(captured(manifest)).toEqual(expect.arrayContaining(['b', 'c']));
 });
@@ -180,7 +181,7 @@ test('a file that is gone, replaced or behind a link once its turn comes is not 
     }
     return 0;
   };
-  const { manifest } = scan(root, 'none', { budget: { ms: 1000, now } });
+  const { manifest } = scan(root, 'none', { budget: { ms: 1000, now, sync } });
   for (const path of ['dir/f', 'gone']) {
     expect(manifest.imageAt(relPath(path))).toMatchObject({
       kind: 'skipped',
@@ -204,7 +205,7 @@ test('large files that are cloned wait as well; those that cost nothing do not',
     cloned.push(String(path));
     return { kind: 'cloned', sha256: sha256(fs.readFileSync(path)), stat };
   };
-  const budget = () => ({ ms: timeFor(1), now: slowClock() });
+  const budget = () => ({ ms: timeFor(1), now: slowClock(), sync });
   const first = scan(root, 'none', { only, keepLarge, budget: budget() }).manifest;
   expect([captured(first), left(first)]).toEqual([['a', 'b'], ['c']]);
   const linked: ScanRequest['keepLarge'] = (_, stat) => ({ kind: 'linked', stat });
@@ -232,6 +233,20 @@ test('progress tells what is still to be copied and how much time there is', () 
   told.length = 0;
   short(root, 2, manifest, { onProgress });
   expect(told.at(-1)).toMatchObject({ expected: 4, rest: { files: 0, bytes: 0 } });
+});
+
+test('what is copied is made durable within the time, not all of it after', () => {
+  const MB = 1024 * 1024;
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const root = tree(
+    temporary(),
+    Object.fromEntries(names.map((n) => [n, Buffer.alloc(16 * MB, n)])),
+  );
+  aged(root);
+  let syncs = 0;
+  const budget = { ms: 1000, now: slowClock(), sync: () => void syncs++ };
+  expect(captured(scan(root, 'none', { budget, only: { maxFile: 0 } }).manifest)).toEqual(names);
+  expect(syncs).toBe(2);
 });
 
 test('a scan never touches what it scans, with a budget or without', () => {
