@@ -54,6 +54,18 @@ test('watch says what it had no time for, and a rewind leaves that alone and end
   expect((await it.run(['verify'])).code).toBe(0);
 });
 
+test('watch --json tells it on standard error, in the document as well', async () => {
+  const it = short();
+  const run = await it.run(['watch', '--json', ...it.options, '--', 'true']);
+  expect(run).toMatchObject({ code: 0, stdout: '' });
+  const json = run.stderr.slice(run.stderr.indexOf('{'));
+  expect(JSON.parse(json)).toMatchObject({
+    turn: 't1',
+    files: [],
+    warnings: [expect.stringMatching(/^2 files .* were not copied in time/)],
+  });
+});
+
 test('open and status tell it, also as JSON, until the next openings have gone on to the end', async () => {
   const it = short();
   const open = async () => {
