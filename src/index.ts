@@ -80,7 +80,7 @@ export type { RewindResult } from './turn/rewind.js';
 export { type CommandResult, runCommand } from './turn/run-command.js';
 export type { SearchHit, SearchMatch } from './turn/search.js';
 export { type OpenTurn, type OpenTurnOptions, openTurn } from './turn/session.js';
-export type { RuleOptions, RunRuleOptions } from './turn/settings.js';
+export type { BudgetOptions, RuleOptions, RunRuleOptions } from './turn/settings.js';
 export type { Stats } from './turn/stats.js';
 export { type Status, workspaceStatus } from './turn/status.js';
 export { openStore, type RewindRequest, type Store } from './turn/store.js';

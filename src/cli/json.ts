@@ -58,6 +58,7 @@ export function openedJson({ record, scanned }: OpenedStep): object {
     step: record.step,
     at: record.at,
     baseline: { files, bytes },
+    overBudget: scanned.overBudget,
     watcher: record.watcher,
     warnings: scanned.warnings,
   };
@@ -125,6 +126,7 @@ export function statusJson(status: Status): object {
     rules,
     leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
     leftOutCount: status.leftOutCount,
+    overBudget: status.overBudget,
     recovered: status.recovered.map(({ step, turn, left }) => ({
       step,
       turn,

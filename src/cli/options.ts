@@ -1,5 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration, parseSize, type RuleOptions, type WhichWorkspace } from '../index.js';
+import {
+  type BudgetOptions,
+  parseDuration,
+  parseSize,
+  type RuleOptions,
+  type WhichWorkspace,
+} from '../index.js';
 import { chooseColor } from './style.js';
 
 /** Options that every command takes. */
@@ -17,6 +23,8 @@ export type ScanOptions = {
   readonly include?: string[];
   readonly exclude?: string[];
   readonly maxFile?: number;
+  /** Milliseconds. */
+  readonly budget?: number;
   /** False with `--no-watch`. */
   readonly watch?: boolean;
 };
@@ -42,6 +50,11 @@ export function addScanOptions(command: Command): Command {
     .option('--include <glob>', 'capture what a rule leaves out (repeatable)', collect)
     .option('--exclude <glob>', 'leave out (repeatable)', collect)
     .option('--max-file <size>', 'largest file to capture, 0 for all (default: 8MB)', toSize)
+    .option(
+      '--budget <time>',
+      'longest time to copy files in, such as 10s; the rest is said',
+      toDuration,
+    )
     .option('--no-watch', 'run no watcher: no timeline, the same list of changes');
 }
 
@@ -63,6 +76,11 @@ export function rulesOf({ include, exclude, maxFile }: ScanOptions): RuleOptions
   };
 }
 
+/** Picks what says how long an opening may take. */
+export function budgetOf({ budget }: ScanOptions): BudgetOptions {
+  return budget === undefined ? {} : { budget };
+}
+
 /** Reads one of several values of an option. */
 export function collect(value: string, previous: string[] = []): string[] {
   return [...previous, value];
@@ -79,7 +97,7 @@ export function toSize(text: string): number {
 export function toDuration(text: string): number {
   const duration = parseDuration(text);
   if (duration !== 'invalid') return duration;
-  throw new InvalidArgumentError('A duration is such as 30d, 12h, 2w, 90m, 45s.');
+  throw new InvalidArgumentError('A duration is such as 30d, 12h, 2w, 90m, 45s, 500ms.');
 }
 
 /** Reads a number of things for an option. */

@@ -66,7 +66,7 @@ export const ImageSchema = v.variant('kind', [
   v.object({ kind: v.literal('absent') }),
   v.object({
     kind: v.literal('skipped'),
-    why: v.picklist(['left-out', 'too-large', 'unreadable']),
+    why: v.picklist(['left-out', 'too-large', 'over-budget', 'unreadable']),
     reason: v.string(),
     stamp: v.string(),
     linked: v.exactOptional(v.boolean()),

@@ -60,8 +60,8 @@ export type Skipped = {
   readonly linked?: boolean;
 };
 
-/** Why something was not captured: by a rule, for its size, or because it could not be read. */
-export type SkipCause = 'left-out' | 'too-large' | 'unreadable';
+/** Why something was not captured: by a rule, for its size or for want of time, or it cannot be read. */
+export type SkipCause = 'left-out' | 'too-large' | 'over-budget' | 'unreadable';
 
 /** The one absent image. */
 export const ABSENT: Absent = { kind: 'absent' };

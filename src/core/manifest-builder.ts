@@ -157,6 +157,11 @@ export class ManifestBuilder {
     );
   }
 
+  /** Gives a field of an entry's stat key: one of `KEY`. */
+  key(index: number, field: number): bigint {
+    return this.#keys[index * KEY_FIELDS + field] ?? 0n;
+  }
+
   setHash(index: number, sha256: Sha256): void {
     this.#hashes.write(sha256, index * HASH_BYTES, HASH_BYTES, 'hex');
   }
@@ -278,6 +283,7 @@ const KEY_WORDS = KEY_FIELDS * 2;
 const CAUSE_FLAGS = {
   'left-out': FLAG.leftOut,
   'too-large': FLAG.tooLarge,
+  'over-budget': FLAG.overBudget,
   unreadable: 0,
 } as const;
 

@@ -15,7 +15,7 @@ export const FLAG = {
   unlisted: 4,
   /** A file with more names than this one. */
   linked: 8,
-  /** A file with holes. */
+  /** A file with holes; of what is skipped it says something else: {@link overBudget}. */
   sparse: 16,
   /** Skipped by a rule. */
   leftOut: 32,
@@ -23,6 +23,8 @@ export const FLAG = {
   tooLarge: 64,
   /** The store holds a name of its inode. */
   linkedInStore: 128,
+  /** Skipped for want of time: the bit of holes, which nobody knows of what was not captured. */
+  overBudget: 16,
 } as const;
 
 /** Fields of a stat key, in the order of a manifest's row of {@link KEY_FIELDS}. */
@@ -264,9 +266,15 @@ export class Manifest {
     return this.columns.keys.subarray(from, from + KEY_FIELDS).join(':');
   }
 
+  /** Reports whether an entry was left for want of time. */
+  isOverBudget(index: number): boolean {
+    return this.has(index, FLAG.skipped) && this.#why(index) === 'over-budget';
+  }
+
   #why(index: number): SkipCause {
     if (this.has(index, FLAG.leftOut)) return 'left-out';
-    return this.has(index, FLAG.tooLarge) ? 'too-large' : 'unreadable';
+    if (this.has(index, FLAG.tooLarge)) return 'too-large';
+    return this.has(index, FLAG.overBudget) ? 'over-budget' : 'unreadable';
   }
 
   #child(directory: number, name: ByteString): number {

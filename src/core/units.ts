@@ -21,15 +21,17 @@ export function formatSize(bytes: number): string {
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
 
-/** Parses a duration such as `30d`, `12h`, `2w`, `90m`, `45s` to milliseconds; `0` is none. */
+/** Parses a duration such as `30d`, `12h`, `2w`, `90m`, `45s`, `500ms` to milliseconds; `0` is none. */
 export function parseDuration(text: string): number | 'invalid' {
-  const match = /^\s*(\d+(?:\.\d+)?)\s*([smhdw]?)\s*$/i.exec(text);
+  const match = /^\s*(\d+(?:\.\d+)?)\s*(ms|[smhdw]?)\s*$/i.exec(text);
   if (match === null) return 'invalid';
   const unit = (match[2] ?? '').toLowerCase();
   const value = Number(match[1]);
   // A bare number could be days or seconds: nobody may lose turns over a guess.
   if (unit === '') return value === 0 ? 0 : 'invalid';
   const ms = Math.floor(value * (UNIT_MS[unit] ?? 0));
+  // What is less than can be told is not none.
+  if (ms === 0 && value > 0) return 'invalid';
   return Number.isSafeInteger(ms) ? ms : 'invalid';
 }
 
@@ -39,10 +41,11 @@ export function formatDuration(ms: number): string {
     const size = UNIT_MS[unit] ?? 0;
     if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;
   }
-  return `${ms / 1000}s`;
+  return ms > 0 && ms < 1000 ? `${ms}ms` : `${ms / 1000}s`;
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
   s: 1000,
   m: 60_000,
   h: 3_600_000,

@@ -12,7 +12,9 @@ import { readStable } from '../files/stable-read.js';
 import { isSparse, type Stat, stampOf } from '../files/stat.js';
 import type { Device } from './devices.js';
 import { CHANGED_MEANWHILE } from './listing.js';
-import type { EarlyHash, ScanRequest } from './request.js';
+import type { OverBudget } from './over-budget.js';
+import type { EarlyHash, RestToCopy, ScanRequest } from './request.js';
+import type { Waiting, WaitingFile } from './waiting.js';
 
 /** A file that was met on the walk and added to the manifest. */
 export type MetFile = {
@@ -28,6 +30,13 @@ export type MetFile = {
   readonly relative: () => RelPath;
 };
 
+/** What is done with files for which there is no time as they are met. */
+type Later = {
+  /** Where they are put to be read after the walk, if they are. */
+  readonly waiting: Waiting | 'none';
+  readonly over: OverBudget;
+};
+
 /** Gives each file of a walk its hash: the remembered one where it can be trusted, else a new one. */
 export class FileHasher {
   readonly warnings: string[] = [];
@@ -38,15 +47,31 @@ export class FileHasher {
   bytes = 0;
   /** Some row differs from the baseline in hash, flags or text. */
   changed = false;
+  /** What still waits to be copied, where that is known. */
+  rest: RestToCopy | 'unknown' = 'unknown';
   readonly #request: ScanRequest;
   readonly #builder: ManifestBuilder;
+  readonly #later: Later;
+  /** The last file over the size limit was cloned. */
+  #clones = false;
 
-  constructor(request: ScanRequest, builder: ManifestBuilder) {
+  constructor(request: ScanRequest, builder: ManifestBuilder, later: Later) {
     this.#request = request;
     this.#builder = builder;
+    this.#later = later;
   }
 
+  /** Gives a file that the walk meets its hash, or lets it wait. */
   hash(file: MetFile): void {
+    this.#hash(file, this.#later.waiting);
+  }
+
+  /** Gives a file that has waited its hash. */
+  hashNow(file: MetFile): void {
+    this.#hash(file, 'none');
+  }
+
+  #hash(file: MetFile, waiting: Waiting | 'none'): void {
     const { baseline } = this.#request;
     const previous = file.previous;
     const known = baseline !== 'none' && previous >= 0 && !baseline.has(previous, FLAG.skipped);
@@ -58,11 +83,19 @@ export class FileHasher {
       volatile,
     });
     if (trust === 'reuse' && known) {
-      if (this.#isDue(file.index)) this.#spotCheck(file, baseline);
-      else this.#reuse(file, baseline);
+      if (!this.#isDue(file.index)) this.#reuse(file, baseline);
+      else if (waiting === 'none') this.#spotCheck(file, baseline);
+      else waiting.checks.add(file);
       return;
     }
-    if (this.#isTooLarge(file)) {
+    if (this.#later.over.stays(file)) return;
+    const large = this.#isTooLarge(file);
+    // Where a large file is not cloned it takes no time; a clone is read to its end.
+    if (waiting !== 'none' && (!large || this.#clones)) {
+      waiting.files.add(file);
+      return;
+    }
+    if (large) {
       this.#keepLarge(file, volatile);
       return;
     }
@@ -110,6 +143,7 @@ export class FileHasher {
   #keepLarge(file: MetFile, volatile: boolean): void {
     const { maxFile } = this.#request.coverage.rules;
     const kept = this.#request.keepLarge(file.path, file.stat);
+    this.#clones = kept.kind === 'cloned';
     if (kept.kind === 'cloned') {
       this.#take(file, { sha256: kept.sha256, stat: kept.stat }, volatile);
       return;
@@ -127,6 +161,17 @@ export class FileHasher {
     this.#builder.setFlags(index, FLAG.trusted | shapeOf(stat));
     this.files += 1;
     this.bytes += Number(stat.size);
+  }
+
+  /** Takes a trusted file over for which no time is left to look at it again. */
+  takeUnchecked({ index, previous }: WaitingFile): void {
+    const { baseline } = this.#request;
+    if (baseline === 'none') return;
+    const shape = (baseline.columns.flags[previous] ?? 0) & (FLAG.linked | FLAG.sparse);
+    this.#builder.copyHash(index, baseline, previous);
+    this.#builder.setFlags(index, FLAG.trusted | shape);
+    this.files += 1;
+    this.bytes += Number(baseline.key(previous, KEY.size));
   }
 
   #useEarly(file: MetFile): boolean {
@@ -181,7 +226,10 @@ export class FileHasher {
   /** Tells how far the walk is. */
   tellProgress(): void {
     const { files, bytes } = this;
-    this.#request.onProgress({ entries: this.#builder.count, files, bytes });
+    const { baseline, onProgress } = this.#request;
+    const expected = baseline === 'none' ? 'unknown' : baseline.count;
+    const { hashedBytes: copied, rest } = this;
+    onProgress({ entries: this.#builder.count, files, bytes, expected, copied, rest });
   }
 
   /** Hashes what is trusted. A difference is a hole in the trust rule, and must be told. */

@@ -26,11 +26,22 @@ export type ScanRequest = {
   /** Numbers this scan: chooses which trusted entries are hashed all the same, if any are. */
   readonly round: number;
   readonly spotChecks: boolean;
+  /** How long it may take; at a close there is no such limit, for it copies only what changed. */
+  readonly budget: Budget | 'none';
   /** Whether attributes are asked for where that can be done: it costs a program's start. */
   readonly attributes: 'ask' | 'leave';
   /** Gives the numbers of the packs, asked once the last content is in. */
   readonly packs: () => readonly number[];
   readonly onProgress: (progress: ScanProgress) => void;
+};
+
+/** A time after which what is not copied yet is left, and said. */
+export type Budget = {
+  readonly ms: number;
+  /** A clock that only goes forward, in milliseconds. */
+  readonly now: () => number;
+  /** Makes durable what the sink has taken by now. */
+  readonly sync: () => void;
 };
 
 /** A hash made before the scan; it counts only if the file's stat key still stands. */
@@ -47,7 +58,19 @@ export type ScanProgress = {
   /** Files that are captured by now, and their bytes. */
   readonly files: number;
   readonly bytes: number;
+  /** How many entries the last scan met. */
+  readonly expected: number | 'unknown';
+  /** Bytes that this scan has read. */
+  readonly copied: number;
+  /** What is still to be copied, where the scan knows it. */
+  readonly rest: RestToCopy | 'unknown';
 };
+
+/** What a scan with a time budget still has to copy, and how many milliseconds are left for it. */
+export type RestToCopy = { readonly files: number; readonly bytes: number; readonly ms: number };
+
+/** How many files, and their bytes. */
+export type FileSum = { readonly files: number; readonly bytes: number };
 
 /** What came of a scan. */
 export type ScanResult = {
@@ -57,6 +80,8 @@ export type ScanResult = {
   readonly warnings: readonly string[];
   readonly hashedFiles: number;
   readonly hashedBytes: number;
+  /** What was left for want of time. */
+  readonly overBudget: FileSum;
   /** Attributes were read that the baseline does not know, so it cannot stand for the manifest. */
   readonly learned: boolean;
 };

@@ -6,6 +6,7 @@ import { type ByteString, joinPath, ROOT } from '../core/relpath.js';
 import type { NativePath } from '../files/native-path.js';
 import { entryType, lstat, type Stat, specialName } from '../files/stat.js';
 import type { Tree } from '../files/tree.js';
+import { CopyInOrder } from './copy-in-order.js';
 import type { Device, Devices } from './devices.js';
 import { FileHasher, type MetFile } from './file-hasher.js';
 import { Judge } from './judge.js';
@@ -42,6 +43,7 @@ export class Walk {
   readonly #rows: Rows;
   readonly #ahead: LookAhead;
   readonly #attributes: ScanAttributes;
+  readonly #later: CopyInOrder;
   /** Directories that are still to be entered, the next one last: a tree may be deeper than a stack. */
   readonly #pending: MetDirectory[] = [];
 
@@ -54,8 +56,9 @@ export class Walk {
     this.#baseline = request.baseline;
     this.#rows = new Rows(this.#builder, request.baseline);
     this.#ahead = lookAhead(request.root, request.baseline);
-    this.#hasher = new FileHasher(request, this.#builder);
     const using = { builder: this.#builder, places: this.#places, tree };
+    this.#later = new CopyInOrder(request, { ...using, rows: this.#rows, devices });
+    this.#hasher = new FileHasher(request, this.#builder, this.#later);
     this.#attributes = new ScanAttributes(request, using);
   }
 
@@ -75,6 +78,7 @@ export class Walk {
       for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
         this.#directory(next);
       }
+      this.#later.run(this.#hasher);
     } finally {
       this.#ahead.end();
     }
@@ -86,7 +90,8 @@ export class Walk {
     const { recorded: attributes } = this.#attributes;
     const asked = this.#attributes.read();
     const warnings = [...this.#hasher.warnings, ...asked.warnings];
-    const counts = { warnings, hashedFiles, hashedBytes, learned: asked.learned };
+    const { left: overBudget } = this.#later.over;
+    const counts = { warnings, hashedFiles, hashedBytes, learned: asked.learned, overBudget };
     const baseline = this.#baseline;
     if (baseline !== 'none' && this.#rows.identical && !changed && !asked.changed) {
       if (this.#builder.count === baseline.count) return { manifest: baseline, ...counts };

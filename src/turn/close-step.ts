@@ -28,6 +28,7 @@ import { noteRepositories } from './git-notes.js';
 import { orGiveUp } from './given-up.js';
 import { HostReader } from './host-client.js';
 import { removeStaged } from './leftovers.js';
+import { recallSkipped } from './recall.js';
 import { type Scanned, scanIntoStore } from './scan-into-store.js';
 import { scanUntilSettled } from './settle.js';
 import { saying } from './system-trouble.js';
@@ -97,12 +98,16 @@ async function close(
         early: readEarly(workspace, control),
         round: step.id,
         begins: false,
+        budget: 'none',
         onProgress: options.onProgress,
       }),
   );
   const changes = addCaptures(workspace, control, {
     opened,
-    changes: recallLarge(layout.big, diffManifests(opened, scanned.manifest)),
+    changes: recallSkipped(layout.big, diffManifests(opened, scanned.manifest), {
+      opened,
+      closed: scanned.manifest,
+    }),
   });
   const timeline = judge(workspace, step, { host, cookieSeen, changes });
   host.end();
@@ -155,19 +160,6 @@ function largeInodes(manifest: Manifest): Set<string> {
     if (manifest.has(i, FLAG.tooLarge)) inodes.add(manifest.inode(i).replace(':', '-'));
   }
   return inodes;
-}
-
-/** Gives files over the limit their content back, where the store had a name of their old inode. */
-function recallLarge(directory: string, changes: readonly Change[]): readonly Change[] {
-  const big = new BigFiles(directory);
-  const recalled = changes.map((change) => {
-    const { before } = change;
-    if (before.kind !== 'skipped' || before.why !== 'too-large') return change;
-    const image = big.recall(before);
-    return image === 'unknown' ? change : { ...change, before: image };
-  });
-  big.sync();
-  return recalled;
 }
 
 /** How many directories that were left out a step names. */

@@ -8,12 +8,13 @@ import { type ClosedStep, closeStep } from './close-step.js';
 import type { WhichWorkspace } from './locate.js';
 import { checkTurnId, type OpenedStep, openStep } from './open-step.js';
 import { recover } from './recover.js';
-import { type RuleOptions, resolveRules } from './settings.js';
+import { type BudgetOptions, type RuleOptions, resolveBudget, resolveRules } from './settings.js';
 import { openKnownWorkspace, openWorkspace } from './workspace.js';
 
 /** How a step is opened by one call and closed by another. */
 export type HookOptions = WhichWorkspace &
-  RuleOptions & {
+  RuleOptions &
+  BudgetOptions & {
     readonly turn: string;
     readonly label?: string;
     readonly watcher?: Backend | 'default' | 'none';
@@ -32,6 +33,7 @@ export async function openHook(options: HookOptions): Promise<OpenedStep> {
       rules: resolveRules(workspace.root, options),
       owned: false,
       watcher: options.watcher ?? 'default',
+      budget: resolveBudget(workspace.root, options),
       onProgress: options.onProgress ?? (() => {}),
     });
   } finally {

@@ -28,6 +28,8 @@ export type OpenOptions = {
   /** Whether the step belongs to this process: if that dies, the step is recovered. */
   readonly owned: boolean;
   readonly watcher: Backend | 'default' | 'none';
+  /** Milliseconds for the scan, `none` for as long as it takes. */
+  readonly budget: number | 'none';
   readonly onProgress: (progress: ScanProgress) => void;
 };
 
@@ -85,6 +87,7 @@ async function tryOpen(
       early: new Map(),
       round: nextStepId(state),
       begins: true,
+      budget: options.budget,
       onProgress: options.onProgress,
     });
     if (host !== 'none') await host.ready();

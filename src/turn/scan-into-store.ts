@@ -18,11 +18,14 @@ export type ScanStart = {
   readonly round: number;
   /** A step is to begin from the manifest, so it must outlive a power cut. */
   readonly begins: boolean;
+  /** Milliseconds for the scan, `none` for as long as it takes. */
+  readonly budget: number | 'none';
   readonly onProgress: (progress: ScanProgress) => void;
 };
 
 /** The workspace as it was found, all of its bytes durable in the store. */
-export type Scanned = NamedManifest & Pick<ScanResult, 'warnings' | 'hashedFiles' | 'hashedBytes'>;
+export type Scanned = NamedManifest &
+  Pick<ScanResult, 'warnings' | 'hashedFiles' | 'hashedBytes' | 'overBudget'>;
 
 /**
  * Scans the workspace and makes its bytes and its manifest durable, in this order: whoever then names
@@ -48,6 +51,10 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
       round: start.round,
       // Once a turn is enough: 2% of what is trusted.
       spotChecks: start.begins,
+      budget:
+        start.budget === 'none'
+          ? 'none'
+          : { ms: start.budget, now: steadyClock, sync: () => writer.sync() },
       attributes: 'ask',
       packs: () => reliedOn(workspace, writer, baseline),
       onProgress: start.onProgress,
@@ -56,19 +63,24 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
     big.sync();
     writer.close();
     packs.refresh();
-    const { manifest, hashedFiles, hashedBytes } = result;
+    const { manifest, hashedFiles, hashedBytes, overBudget } = result;
     const warnings = lost ? [LOST_PACKS, ...result.warnings] : result.warnings;
     const named =
       baseline !== 'none' && saysTheSame(baseline, result, start)
         ? baseline
         : { id: writeManifest(layout.manifests, manifest), manifest };
     if (start.begins) syncManifest(layout.manifests, named.id);
-    return { ...named, warnings, hashedFiles, hashedBytes };
+    return { ...named, warnings, hashedFiles, hashedBytes, overBudget };
   } catch (error) {
     // Nothing names what was written: it is dead from the start.
     writer.discard();
     throw error;
   }
+}
+
+/** The clock of the wall may be set while a scan runs. */
+function steadyClock(): number {
+  return performance.now();
 }
 
 /** So many files may be hashed once more at the close to save writing a manifest at the opening. */

@@ -17,13 +17,14 @@ import { stagedPrefix } from './leftovers.js';
 import type { WhichWorkspace } from './locate.js';
 import { toRelPath } from './locate.js';
 import { type OpenedStep, openStep } from './open-step.js';
-import { type RuleOptions, resolveRules } from './settings.js';
+import { type BudgetOptions, type RuleOptions, resolveBudget, resolveRules } from './settings.js';
 import { saying } from './system-trouble.js';
 import { openWorkspace, type Workspace } from './workspace.js';
 
 /** How {@link openTurn} opens a turn. */
 export type OpenTurnOptions = WhichWorkspace &
-  RuleOptions & {
+  RuleOptions &
+  BudgetOptions & {
     readonly root: string;
     /** The turn's id; the next free one of the form t1, t2, … if left out. */
     readonly turn?: string;
@@ -35,10 +36,12 @@ export type OpenTurnOptions = WhichWorkspace &
 /** A turn that this process has open. */
 export interface OpenTurn {
   readonly turn: string;
+  /** What the opening has to say: what it left for want of time, above all. */
+  readonly warnings: readonly string[];
   /**
    * Makes sure that the bytes at a path are safe before the caller changes them. The opening scan has
-   * done that for every path it covers; for others (left out by a rule, over the size limit) the path
-   * is captured now. Either way no scan runs. Throws `usage` for a path outside the root.
+   * done that for every path it covers; for others (left out by a rule, over the size limit or the time
+   * budget) the path is captured now. Either way no scan runs. Throws `usage` for a path outside the root.
    */
   capture(path: string): void;
   /**
@@ -62,6 +65,7 @@ export async function openTurn(options: OpenTurnOptions): Promise<OpenTurn> {
       rules: resolveRules(workspace.root, options),
       owned: true,
       watcher: options.watch === true ? 'default' : 'none',
+      budget: resolveBudget(workspace.root, options),
       onProgress: () => {},
     });
     return new Session(workspace, opened);
@@ -85,6 +89,10 @@ class Session implements OpenTurn {
 
   get turn(): string {
     return this.#opened.record.turn;
+  }
+
+  get warnings(): readonly string[] {
+    return this.#opened.scanned.warnings;
   }
 
   capture(path: string): void {

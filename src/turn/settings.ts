@@ -29,6 +29,24 @@ export function resolveRules(root: ByteString, options: RuleOptions): Rules {
   };
 }
 
+/** What a caller may say of the time that an opening has. */
+export type BudgetOptions = {
+  /** Milliseconds, 0 for as long as it takes. What is not copied by then is declared, and skipped. */
+  readonly budget?: number;
+};
+
+/** Gives the time that an opening has: what the caller says, else the settings file. */
+export function resolveBudget(root: ByteString, options: BudgetOptions): number | 'none' {
+  const settings = readSettings(join(toText(root).text, SETTINGS_FILE));
+  const budget = options.budget ?? settings.budget ?? 0;
+  if (!Number.isFinite(budget) || budget < 0) {
+    throw new PreimageError('usage', `${budget} cannot be a time budget.`, {
+      hint: 'It is a number of milliseconds, 0 for as long as it takes.',
+    });
+  }
+  return budget === 0 ? 'none' : budget;
+}
+
 /** What a caller may say of what a run may change; see {@link RunRules}. */
 export type RunRuleOptions = {
   readonly allow?: readonly string[];
@@ -70,13 +88,14 @@ const Size = v.pipe(
 const Duration = v.pipe(
   v.union([v.literal(0), v.string()]),
   v.transform((text) => (text === 0 ? 0 : parseDuration(text))),
-  v.number('a duration is a text such as "30d" or "12h"'),
+  v.number('a duration is a text such as "30d", "12h" or "10s"'),
 );
 
 const SettingsSchema = v.strictObject({
   include: v.optional(Globs),
   exclude: v.optional(Globs),
   maxFile: v.optional(Size),
+  budget: v.optional(Duration),
   allow: v.optional(Globs),
   deny: v.optional(Globs),
   keep: v.optional(Count),
@@ -102,7 +121,7 @@ function readSettings(path: string): v.InferOutput<typeof SettingsSchema> {
     {
       hint:
         'It may hold include, exclude, allow and deny (lists of globs), maxFile and maxSize (sizes), ' +
-        'keep (a number of turns) and olderThan (such as "30d").',
+        'keep (a number of turns), olderThan (such as "30d") and budget (such as "10s").',
     },
   );
 }

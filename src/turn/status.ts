@@ -1,5 +1,5 @@
 import { openSteps } from '../core/history.js';
-import { FLAG } from '../core/manifest.js';
+import { FLAG, KEY, type Manifest } from '../core/manifest.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import type { Retention } from '../core/retention.js';
 import type { Rules } from '../core/rules.js';
@@ -30,6 +30,8 @@ export type Status = {
   /** Paths that the last scan left out or could not capture, with the reason; not all if many. */
   readonly leftOut: readonly { readonly path: RelPath; readonly reason: string }[];
   readonly leftOutCount: number;
+  /** What openings had no time to copy by now; it is among what is left out, named last. */
+  readonly overBudget: { readonly files: number; readonly bytes: number };
   readonly recovered: readonly RecoveredStep[];
   /** Limits of what can be seen here, in words. */
   readonly limits: readonly string[];
@@ -69,17 +71,7 @@ function readStatus(workspace: Workspace, rules: Rules): Status {
   const { layout } = workspace;
   const state = workspace.readLog();
   const baseline = workspace.baseline(state);
-  const leftOut: { path: RelPath; reason: string }[] = [];
-  let leftOutCount = 0;
-  if (baseline !== 'none') {
-    const { manifest } = baseline;
-    for (let i = 0; i < manifest.count; i++) {
-      if (!manifest.has(i, FLAG.skipped | FLAG.unlisted)) continue;
-      leftOutCount += 1;
-      if (leftOut.length < NAMED)
-        leftOut.push({ path: manifest.path(i), reason: manifest.text(i) });
-    }
-  }
+  const skipped = baseline === 'none' ? NOTHING_SKIPPED : skippedIn(baseline.manifest);
   const last = state.history.steps.filter((step) => step.kind === 'work').at(-1);
   return {
     ...emptyStatus(workspace.located, rules),
@@ -100,8 +92,37 @@ function readStatus(workspace: Workspace, rules: Rules): Status {
           },
     sizes: storeSizes(layout),
     watcher: last?.open.watcher ?? 'none',
-    leftOut,
-    leftOutCount,
+    ...skipped,
+  };
+}
+
+type SkippedPaths = Pick<Status, 'leftOut' | 'leftOutCount' | 'overBudget'>;
+
+const NOTHING_SKIPPED: SkippedPaths = {
+  leftOut: [],
+  leftOutCount: 0,
+  overBudget: { files: 0, bytes: 0 },
+};
+
+function skippedIn(manifest: Manifest): SkippedPaths {
+  const byRule: number[] = [];
+  const late: number[] = [];
+  let bytes = 0;
+  for (let i = 0; i < manifest.count; i++) {
+    if (!manifest.has(i, FLAG.skipped | FLAG.unlisted)) continue;
+    if (!manifest.isOverBudget(i)) {
+      byRule.push(i);
+      continue;
+    }
+    late.push(i);
+    bytes += Number(manifest.key(i, KEY.size));
+  }
+  // What will be copied soon must not hide what never will be.
+  const named = [...byRule.slice(0, NAMED), ...late.slice(0, NAMED)].slice(0, NAMED);
+  return {
+    leftOut: named.map((i) => ({ path: manifest.path(i), reason: manifest.text(i) })),
+    leftOutCount: byRule.length + late.length,
+    overBudget: { files: late.length, bytes },
   };
 }
 
@@ -117,8 +138,7 @@ function emptyStatus({ root, storeDirectory }: Located, rules: Rules): Status {
     retention: resolveRetention(root),
     watcher: 'none',
     rules,
-    leftOut: [],
-    leftOutCount: 0,
+    ...NOTHING_SKIPPED,
     recovered: [],
     limits: limitsOf(root),
   };

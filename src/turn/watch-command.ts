@@ -8,8 +8,10 @@ import { type OpenedStep, openStep } from './open-step.js';
 import { type RewindResult, rewindStep } from './rewind.js';
 import { type CommandResult, runCommand } from './run-command.js';
 import {
+  type BudgetOptions,
   type RuleOptions,
   type RunRuleOptions,
+  resolveBudget,
   resolveRules,
   resolveRunRules,
 } from './settings.js';
@@ -18,6 +20,7 @@ import { openWorkspace, type Workspace } from './workspace.js';
 /** How a command is watched. */
 export type WatchCommandOptions = WhichWorkspace &
   RuleOptions &
+  BudgetOptions &
   RunRuleOptions & {
     /** The next free id if left out. */
     readonly turn?: string;
@@ -91,6 +94,7 @@ export async function openWatched(
     rules: resolveRules(workspace.root, options),
     owned: true,
     watcher: options.watcher ?? 'default',
+    budget: resolveBudget(workspace.root, options),
     onProgress: options.onProgress ?? (() => {}),
   });
   options.onOpen?.(opened);

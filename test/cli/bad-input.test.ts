@@ -139,6 +139,8 @@ test('a wrong field in .preimage.json is named, and the command is not run', asy
     ['{ "include": [1] }', /include/],
     ['{ "maxFile": "huge" }', /maxFile/],
     ['{ "maxFile": -1 }', /maxFile/],
+    ['{ "budget": "soon" }', /budget: a duration is a text such as .*"10s"/],
+    ['{ "budget": 10 }', /budget/],
     ['{ "maxfile": 10 }', /maxfile/],
     ['{ "maxFile": ', /JSON/],
     ['[]', /bject/],

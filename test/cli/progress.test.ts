@@ -24,6 +24,52 @@ testWith([TERMINALS], 'an open of over a second shows on a terminal how far it i
   expect(linesOf(output).at(-1)).not.toMatch(/entries/);
 });
 
+testWith(
+  [TERMINALS],
+  'a later open tells how much of what was met before, and when it ends',
+  async () => {
+    const it = lab();
+    tree(it.root, Object.fromEntries(Object.keys(MANY).map((name) => [name, { file: 'old' }])));
+    await it.turn('true', '--no-watch');
+    const { output, code } = await played(it, FAST_CLOCK, 'open', '--turn', 'one', '--no-watch');
+    expect(code).toBe(0);
+    const shown = linesOf(output).filter((line) => line.startsWith('preimage: '));
+    const whole = /^preimage: \d+ of 201 entries, [\d.]+ k?B looked at(, \d+ s left)?$/;
+    // The last is no longer on the way.
+    for (const line of shown.slice(0, -1)) expect(line).toMatch(whole);
+    expect(shown.length).toBeGreaterThan(5);
+    expect(shown.some((line) => line.includes('left'))).toBe(true);
+  },
+);
+
+testWith(
+  [TERMINALS],
+  'with a budget the copying is told with its rate and the time left',
+  async () => {
+    const it = lab();
+    const big = Object.fromEntries(
+      Object.keys(MANY).map((name) => [name, Buffer.alloc(64 * 1024)]),
+    );
+    tree(it.root, big);
+    const args = ['open', '--turn', 'one', '--no-watch', '--budget', '1h'];
+    const { output, code } = await played(it, FAST_CLOCK, ...args);
+    expect(code).toBe(0);
+    const shown = linesOf(output).filter((line) => line.includes('copied'));
+    expect(shown).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(
+          /^preimage: \d+ of \d+ files copied, [\d.]+ [KM]B of [\d.]+ MB, [\d.]+ [KM]B\/s, \d+ s left$/,
+        ),
+      ]),
+    );
+    // Nothing is said of the end before something is known of it.
+    expect(shown[0]).not.toContain('left');
+    const done = shown.map((line) => Number(/ (\d+) of/.exec(line)?.[1]));
+    expect(done).toEqual(done.toSorted((a, b) => a - b));
+    expect(linesOf(output).at(-1)).not.toContain('copied');
+  },
+);
+
 testWith([TERMINALS], 'a rewind of over a second shows how far it is, up to its end', async () => {
   const it = lab();
   tree(it.root, MANY);
@@ -31,9 +77,10 @@ testWith([TERMINALS], 'a rewind of over a second shows how far it is, up to its 
   const { output, code } = await played(it, FAST_CLOCK, 'rewind');
   expect(code).toBe(0);
   const shown = linesOf(output).flatMap(
-    (line) => /^preimage: (\d+)% rewound$/.exec(line)?.[1] ?? [],
+    (line) => /^preimage: (\d+)% rewound(?:, \d+ s left)?$/.exec(line)?.[1] ?? [],
   );
   expect(shown.length).toBeGreaterThan(5);
+  expect(output).toMatch(/% rewound, \d+ s left/);
   expect(shown.map(Number)).toEqual(shown.map(Number).sort((a, b) => a - b));
   expect(linesOf(output).at(-1)).not.toMatch(/% rewound/);
   expect(output).toContain('100 restored');

@@ -50,6 +50,7 @@ export function scan(
     early: new Map(),
     round: 1,
     spotChecks: true,
+    budget: 'none',
     attributes: 'leave',
     packs: () => [],
     onProgress: () => {},

@@ -27,6 +27,7 @@ async function turn(later: (root: string) => void) {
     rules: DEFAULT_RULES,
     owned: true,
     watcher: 'none',
+    budget: 'none',
     onProgress: () => {},
   });
   tree(root, { 'a.txt': 'new a', 'b.txt': 'new b' });

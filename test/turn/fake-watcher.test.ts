@@ -65,6 +65,7 @@ async function turnWith(fake: Fake) {
     rules: DEFAULT_RULES,
     owned: true,
     watcher: 'none',
+    budget: 'none',
     onProgress: () => {},
   });
   const host = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });

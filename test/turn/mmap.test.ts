@@ -71,6 +71,7 @@ async function lab(): Promise<{
       rules: DEFAULT_RULES,
       owned: true,
       watcher: 'none',
+      budget: 'none',
       onProgress: () => {},
     });
   return { workspace, path: join(root, 'mapped.bin'), open };

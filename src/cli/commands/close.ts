@@ -18,8 +18,8 @@ export function define(command: Command, context: Context): void {
       const { changes, record, notes } = await closeTurn({
         ...whichOf(options),
         turn: options.turn,
-        onProgress: ({ entries, bytes }) => {
-          progress.scan(entries, bytes);
+        onProgress: (scanned) => {
+          progress.scan(scanned);
         },
       }).finally(() => {
         progress.end();

@@ -4,6 +4,7 @@ import type { Context } from '../context.js';
 import { openedJson, printJson } from '../json.js';
 import {
   addScanOptions,
+  budgetOf,
   type CommonOptions,
   rulesOf,
   type ScanOptions,
@@ -34,11 +35,12 @@ export function define(command: Command, context: Context): void {
       const opened = await openHook({
         ...whichOf(options),
         ...rulesOf(options),
+        ...budgetOf(options),
         turn: options.turn,
         ...(options.label === undefined ? {} : { label: options.label }),
         watcher: options.watch === false ? 'none' : 'default',
-        onProgress: ({ entries, bytes }) => {
-          progress.scan(entries, bytes);
+        onProgress: (scanned) => {
+          progress.scan(scanned);
         },
       }).finally(() => {
         progress.end();

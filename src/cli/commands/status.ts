@@ -52,6 +52,12 @@ function statusLines(status: Status): string[] {
         ? 'none'
         : `${baseline.files} files, ${formatSize(baseline.bytes)}, ${localTime(baseline.at)}`,
     ]);
+    const { files, bytes } = status.overBudget;
+    if (files > 0) {
+      const what = `${files} ${files === 1 ? 'file' : 'files'} (${formatSize(bytes)})`;
+      const why = `not copied in time: over the time budget`;
+      rows.push(['warning', `${what} ${why}; the next opening goes on with them`]);
+    }
     const { packs, manifests, log } = sizes;
     rows.push([
       'sizes',

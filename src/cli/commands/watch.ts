@@ -19,6 +19,7 @@ import { printJson, turnJson } from '../json.js';
 import { closedJson, liveJson, liveLine, openedLine } from '../live-text.js';
 import {
   addScanOptions,
+  budgetOf,
   type CommonOptions,
   collect,
   rulesOf,
@@ -86,6 +87,7 @@ async function run(command: readonly string[], options: Options): Promise<number
   const shared: WatchCommandOptions = {
     ...whichOf(options),
     ...rulesOf(options),
+    ...budgetOf(options),
     ...(options.turn === undefined ? {} : { turn: options.turn }),
     ...(options.label === undefined ? {} : { label: options.label }),
     ...(options.allow === undefined ? {} : { allow: options.allow }),
@@ -93,8 +95,8 @@ async function run(command: readonly string[], options: Options): Promise<number
     atomic: options.atomic === true,
     stopOnDeny: options.stopOnDeny === true,
     watcher: options.watch === false ? 'none' : 'default',
-    onProgress: ({ entries, bytes }) => {
-      progress.scan(entries, bytes);
+    onProgress: (scanned) => {
+      progress.scan(scanned);
     },
     onOpen: ({ record, scanned }) => {
       progress.end();
@@ -158,7 +160,8 @@ function report(watched: Watched, command: readonly string[], options: Options):
   for (const line of rulesLines(watched, options)) say(line);
   if (options.json === true) {
     const store = openStore(whichOf(options));
-    if (command.length > 0) printJson(turnJson(store.show(turn)), process.stderr);
+    const { warnings } = watched;
+    if (command.length > 0) printJson({ ...turnJson(store.show(turn)), warnings }, process.stderr);
     else process.stderr.write(`${closedJson(store.show(turn))}\n`);
     store.close();
     return;
