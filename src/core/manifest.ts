@@ -81,6 +81,8 @@ export type ManifestMeta = {
   readonly round: number;
   /** Attributes were asked for; those of single entries may be {@link NOT_KNOWN} all the same. */
   readonly attributes: boolean;
+  /** Where watchman stood before its scan began, in words of its own; `''` where it was not asked. */
+  readonly clock: string;
 };
 
 /** Stands for attributes that could not be read; no attributes look like that. */
@@ -121,6 +123,11 @@ export class Manifest {
   name(index: number): ByteString {
     const start = at(this.columns.nameStarts, index);
     return this.#names.toString('latin1', start, start + at(this.columns.nameLengths, index));
+  }
+
+  /** Gives the same with another clock. */
+  withClock(clock: string): Manifest {
+    return new Manifest({ ...this.meta, clock }, this.columns);
   }
 
   /** Rebuilds the path of an entry from its parents. */

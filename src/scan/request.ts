@@ -23,6 +23,10 @@ export type ScanRequest = {
   readonly keepCoverage: boolean;
   /** Hashes made while a command ran. */
   readonly early: ReadonlyMap<RelPath, EarlyHash>;
+  /** What has changed since the baseline by the word of somebody who watched: see `told.ts`. */
+  readonly told: ToldChanges | 'none';
+  /** Where whoever watches stood before this scan, for the manifest; `''` where he was not asked. */
+  readonly clock: string;
   /** Numbers this scan: chooses which trusted entries are hashed all the same, if any are. */
   readonly round: number;
   readonly spotChecks: boolean;
@@ -31,6 +35,17 @@ export type ScanRequest = {
   /** Gives the numbers of the packs, asked once the last content is in. */
   readonly packs: () => readonly number[];
   readonly onProgress: (progress: ScanProgress) => void;
+};
+
+/** What somebody who watched says has changed since the baseline's scan began. */
+export type ToldChanges = {
+  /** Paths below the root, those that are gone included. */
+  readonly names: readonly ByteString[];
+  /** Where he does not look: directories of these names, and at these paths below the root. */
+  readonly blind: {
+    readonly names: ReadonlySet<ByteString>;
+    readonly paths: ReadonlySet<ByteString>;
+  };
 };
 
 /** A hash made before the scan; it counts only if the file's stat key still stands. */
@@ -59,4 +74,6 @@ export type ScanResult = {
   readonly hashedBytes: number;
   /** Attributes were read that the baseline does not know, so it cannot stand for the manifest. */
   readonly learned: boolean;
+  /** Had changed and was not told, so that every file was looked at after all; else `''`. */
+  readonly untold: RelPath | '';
 };

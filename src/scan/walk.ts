@@ -17,6 +17,7 @@ import type { ScanRequest, ScanResult } from './request.js';
 import { Rows } from './rows.js';
 import { ScanAttributes } from './scan-attributes.js';
 import { statRoot } from './stat-root.js';
+import { clockOf, Told } from './told.js';
 
 type MetEntry = {
   readonly name: ByteString;
@@ -41,6 +42,7 @@ export class Walk {
   readonly #takenAt = Date.now();
   readonly #rows: Rows;
   readonly #ahead: LookAhead;
+  readonly #told: Told;
   readonly #attributes: ScanAttributes;
   /** Directories that are still to be entered, the next one last: a tree may be deeper than a stack. */
   readonly #pending: MetDirectory[] = [];
@@ -53,7 +55,8 @@ export class Walk {
     this.#devices = devices;
     this.#baseline = request.baseline;
     this.#rows = new Rows(this.#builder, request.baseline);
-    this.#ahead = lookAhead(request.root, request.baseline);
+    this.#told = Told.by(request);
+    this.#ahead = lookAhead(request.root, request.told === 'none' ? request.baseline : 'none');
     this.#hasher = new FileHasher(request, this.#builder);
     const using = { builder: this.#builder, places: this.#places, tree };
     this.#attributes = new ScanAttributes(request, using);
@@ -86,14 +89,17 @@ export class Walk {
     const { recorded: attributes } = this.#attributes;
     const asked = this.#attributes.read();
     const warnings = [...this.#hasher.warnings, ...asked.warnings];
-    const counts = { warnings, hashedFiles, hashedBytes, learned: asked.learned };
+    const { learned } = asked;
+    const { untold } = this.#told;
+    const counts = { warnings, hashedFiles, hashedBytes, learned, untold };
     const baseline = this.#baseline;
     if (baseline !== 'none' && this.#rows.identical && !changed && !asked.changed) {
       if (this.#builder.count === baseline.count) return { manifest: baseline, ...counts };
     }
     const { packs, round } = this.#request;
+    const clock = clockOf(this.#request);
     const takenAt = this.#takenAt;
-    const meta = { takenAt, files, bytes, packs: packs(), round, attributes };
+    const meta = { takenAt, files, bytes, packs: packs(), round, attributes, clock };
     const manifest = this.#builder.finish(meta);
     return { manifest, ...counts };
   }
@@ -143,7 +149,7 @@ export class Walk {
     const directories: MetDirectory[] = [];
     for (const name of listing.names) {
       const before = previous.seek(name);
-      if (before >= 0 && this.#ahead.isSame(before)) {
+      if (this.#ahead.isSame(before) || this.#told.stands(before, listing)) {
         if (this.#takeSame(met, name, before, directories)) continue;
       }
       const native = reach(name);
@@ -230,6 +236,7 @@ export class Walk {
       return 'nothing';
     const type = entryType(stat);
     const { index, sameKey } = this.#rows.add({ parent: met.index, name, type, stat, previous });
+    if (previous >= 0 && !sameKey) this.#told.moved(previous, () => joinPath(met.path, name));
     return { name, native, index, previous, stat, sameKey };
   }
 

@@ -95,6 +95,10 @@ async function close(
         baseline: previous === 'none' ? { id: open.manifest, manifest: opened } : previous,
         keepCoverage: true,
         early: readEarly(workspace, control),
+        // The truth about a step is a look at every file, whoever was asked at its opening.
+        told: 'none',
+        clock: open.watchman?.clock ?? '',
+        newClock: false,
         round: step.id,
         begins: false,
         onProgress: options.onProgress,

@@ -26,7 +26,15 @@ function manifestOf(model: Model): Manifest {
     text: '',
   });
   fill(builder, 0, model);
-  return builder.finish({ takenAt: 0, files: 0, bytes: 0, packs: [], round: 1, attributes: false });
+  return builder.finish({
+    takenAt: 0,
+    files: 0,
+    bytes: 0,
+    packs: [],
+    round: 1,
+    attributes: false,
+    clock: '',
+  });
 }
 
 function fill(builder: ManifestBuilder, parent: number, model: Model): void {

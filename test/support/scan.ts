@@ -50,6 +50,8 @@ export function scan(
     early: new Map(),
     round: 1,
     spotChecks: true,
+    told: 'none',
+    clock: '',
     attributes: 'leave',
     packs: () => [],
     onProgress: () => {},
