@@ -13,7 +13,7 @@ export default defineConfig({
     'turn/look-ahead-worker': 'src/scan/look-ahead-worker.ts',
   },
   platform: 'node',
-  external: [/^node:/, '@parcel/watcher', 'chokidar', 'fb-watchman'],
+  external: [/^node:/, '@parcel/watcher', 'chokidar'],
   plugins: [carryLicenses()],
   output: {
     dir: 'dist',

@@ -21,7 +21,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   scan: { layers: ['core', 'files'], packages: [], node: 'all' },
   watch: {
     layers: ['core'],
-    packages: ['@parcel/watcher', 'chokidar', 'micromatch'],
+    packages: ['@parcel/watcher', 'chokidar', 'micromatch', 'valibot'],
     node: 'all',
   },
   store: { layers: ['core', 'files'], packages: ['valibot'], node: 'all' },

@@ -123,6 +123,7 @@ export function statusJson(status: Status): object {
     baseline: baseline === 'none' ? null : baseline,
     sizes,
     watcher,
+    scan: { by: status.scan.by, ...watchmanJson(status.scan.last) },
     rules,
     leftOut: leftOut.map(({ path, reason }) => ({ ...pathJson(path), reason })),
     leftOutCount: status.leftOutCount,
@@ -135,6 +136,13 @@ export function statusJson(status: Status): object {
     limits: status.limits,
     retention: retentionJson(status.retention),
   };
+}
+
+/** What came of asking watchman. */
+function watchmanJson(watchman: WorkStep['open']['watchman']): object {
+  if (watchman === undefined) return {};
+  const { named, reason } = watchman;
+  return { named, ...(reason === '' ? {} : { reason }) };
 }
 
 /** What a prune dropped, or would. */
@@ -209,7 +217,9 @@ export function octal(mode: number): string {
 }
 
 function stepJson({ id, open, end }: WorkStep): object {
-  const shared = { id, kind: open.kind, command: open.command, cwd: open.cwd, openedAt: open.at };
+  const { kind, command, cwd, at: openedAt, watchman } = open;
+  const asked = watchman === undefined ? {} : { watchman: watchmanJson(watchman) };
+  const shared = { id, kind, command, cwd, openedAt, ...asked };
   if (end.kind === 'open') return { ...shared, closedAt: null, exitCode: null };
   const { at, exitCode, recovered, warnings } = end.record;
   const unsettled = end.record.unsettled.map(pathJson);

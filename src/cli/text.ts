@@ -237,13 +237,15 @@ function terminalWidth(): number {
   return process.stdout.isTTY === true ? process.stdout.columns : Number.POSITIVE_INFINITY;
 }
 
-/** What a step left moving, and what it changed against its rules. */
-export function stepNotes({ end }: WorkStep): string[] {
-  if (end.kind === 'open') return [];
+/** Why a step was opened slowly, what it left moving, and what it changed against its rules. */
+export function stepNotes({ open, end }: WorkStep): string[] {
+  const why = printableText(open.watchman?.reason ?? '');
+  const looked = why === '' ? [] : [tint('faint', `every file was looked at: ${why}`)];
+  if (end.kind === 'open') return looked;
   const { unsettled, broken } = end.record;
   const moving = unsettled.map((path) => `still written to when it closed: ${printable(path)}`);
   const breaches = broken.map(({ path, rule }) => `rule broken: ${printable(path)}: ${rule}`);
-  return [...moving, ...breaches].map((note) => tint('strange', note));
+  return [...looked, ...[...moving, ...breaches].map((note) => tint('strange', note))];
 }
 
 /** Reports whether it is a directory that came, changed or went. */

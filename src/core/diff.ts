@@ -1,6 +1,7 @@
 import type { Change } from './change.js';
 import { type Image, PERMISSIONS } from './image.js';
-import { ENTRY, FLAG, KEY, type Manifest } from './manifest.js';
+import type { Manifest } from './manifest.js';
+import { ENTRY, FLAG, KEY } from './manifest-columns.js';
 import { joinPath, type RelPath, ROOT } from './relpath.js';
 
 /**

@@ -1,13 +1,13 @@
 import type { Sha256, SkipCause } from './image.js';
+import { Manifest } from './manifest.js';
 import {
   type Columns,
   FLAG,
   HASH_BYTES,
   KEY,
   KEY_FIELDS,
-  Manifest,
   type ManifestMeta,
-} from './manifest.js';
+} from './manifest-columns.js';
 import { type ByteString, type RelPath, ROOT, relPath } from './relpath.js';
 
 /** A stat key: signed 64-bit fields as `lstat` gives them with bigint, times in nanoseconds. */

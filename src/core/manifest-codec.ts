@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { type Columns, HASH_BYTES, KEY_FIELDS, Manifest, type ManifestMeta } from './manifest.js';
+import { Manifest } from './manifest.js';
+import { type Columns, HASH_BYTES, KEY_FIELDS, type ManifestMeta } from './manifest-columns.js';
 
 /** Version of the file format; a reader takes no other. */
 const MANIFEST_VERSION = 1;
@@ -76,8 +77,9 @@ export function decodeManifest(file: ArrayBuffer): Manifest {
     names: u8(header.names),
     textBytes: u8(header.textBytes),
   };
-  const { takenAt, entries, files, bytes: total, packs, round, attributes } = header;
-  const meta: ManifestMeta = { takenAt, entries, files, bytes: total, packs, round, attributes };
+  const { takenAt, entries, files, bytes: total, packs, round, attributes, clock } = header;
+  const own = { packs, round, attributes, clock };
+  const meta: ManifestMeta = { takenAt, entries, files, bytes: total, ...own };
   return new Manifest(meta, columns);
 }
 
@@ -96,6 +98,7 @@ const HeaderSchema = v.object({
   round: Count,
   // Those written before there were any have none.
   attributes: v.optional(v.boolean(), false),
+  clock: v.optional(v.string(), ''),
 });
 
 type Header = v.InferOutput<typeof HeaderSchema>;

@@ -65,6 +65,17 @@ const OpenSchema = v.object({
   rules: RulesSchema,
   control: v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/)),
   watcher: v.string(),
+  /** How watchman helped to open it, where it was asked to. */
+  watchman: v.optional(
+    v.object({
+      /** Where it stood before the scan began, for the manifests of this step; '' where not known. */
+      clock: v.string(),
+      /** How many paths it named; null where every file was looked at. */
+      named: v.nullable(Count),
+      /** Why every file was looked at; '' where that was not so. */
+      reason: v.string(),
+    }),
+  ),
 });
 
 const CloseSchema = v.object({

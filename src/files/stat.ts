@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { PERMISSIONS } from '../core/image.js';
-import { ENTRY } from '../core/manifest.js';
+import { ENTRY } from '../core/manifest-columns.js';
 import { isErrno } from '../core/problem.js';
 import type { NativePath } from './native-path.js';
 

@@ -1,5 +1,5 @@
-import { FLAG, KEY } from '../core/manifest.js';
 import type { ManifestBuilder } from '../core/manifest-builder.js';
+import { FLAG, KEY } from '../core/manifest-columns.js';
 import { isErrno } from '../core/problem.js';
 import { parentOf, type RelPath, ROOT } from '../core/relpath.js';
 import { formatDuration, formatSize } from '../core/units.js';

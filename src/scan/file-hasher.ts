@@ -1,7 +1,8 @@
 import fs from 'node:fs';
 import type { Sha256, SkipCause } from '../core/image.js';
-import { FLAG, KEY, type Manifest } from '../core/manifest.js';
+import type { Manifest } from '../core/manifest.js';
 import type { ManifestBuilder } from '../core/manifest-builder.js';
+import { FLAG, KEY } from '../core/manifest-columns.js';
 import { printable } from '../core/printable.js';
 import { isErrno } from '../core/problem.js';
 import type { RelPath } from '../core/relpath.js';

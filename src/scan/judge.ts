@@ -1,4 +1,4 @@
-import { ENTRY, FLAG } from '../core/manifest.js';
+import { ENTRY, FLAG } from '../core/manifest-columns.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import { CACHEDIR_MARK, VENV_MARK, type Verdict } from '../core/rules.js';
 import { isCacheTag } from './listing.js';

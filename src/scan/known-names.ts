@@ -1,11 +1,23 @@
-import { ENTRY, FLAG } from '../core/manifest.js';
 import type { ManifestBuilder } from '../core/manifest-builder.js';
+import { ENTRY, FLAG } from '../core/manifest-columns.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import { isSettled, isSpotCheck } from '../core/trust.js';
+import type { NativePath } from '../files/native-path.js';
 import type { Stat } from '../files/stat.js';
 import type { Device } from './devices.js';
 import type { Listing } from './listing.js';
 import type { ScanRequest } from './request.js';
+
+/** An entry that a walk has met. */
+export type MetEntry = {
+  readonly name: ByteString;
+  readonly native: NativePath;
+  readonly index: number;
+  readonly previous: number;
+  readonly stat: Stat;
+  /** Its stat key equals the baseline's. */
+  readonly sameKey: boolean;
+};
 
 /** A directory that was added to the manifest and is to be listed. */
 export type MetDirectory = {

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import { ENTRY, KEY, KEY_FIELDS } from '../core/manifest.js';
+import { ENTRY, KEY, KEY_FIELDS } from '../core/manifest-columns.js';
 import { toNative } from '../files/native-path.js';
 import type { LookAheadTask } from './look-ahead.js';
 

@@ -1,5 +1,5 @@
-import { FLAG, KEY } from '../core/manifest.js';
 import type { ManifestBuilder } from '../core/manifest-builder.js';
+import { FLAG, KEY } from '../core/manifest-columns.js';
 import { isSettled } from '../core/trust.js';
 import type { Device } from './devices.js';
 import type { FileSum, ScanRequest } from './request.js';

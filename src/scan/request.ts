@@ -23,6 +23,10 @@ export type ScanRequest = {
   readonly keepCoverage: boolean;
   /** Hashes made while a command ran. */
   readonly early: ReadonlyMap<RelPath, EarlyHash>;
+  /** What has changed since the baseline by the word of somebody who watched: see `told.ts`. */
+  readonly told: ToldChanges | 'none';
+  /** Where whoever watches stood before this scan, for the manifest; `''` where he was not asked. */
+  readonly clock: string;
   /** Numbers this scan: chooses which trusted entries are hashed all the same, if any are. */
   readonly round: number;
   readonly spotChecks: boolean;
@@ -42,6 +46,17 @@ export type Budget = {
   readonly now: () => number;
   /** Makes durable what the sink has taken by now. */
   readonly sync: () => void;
+};
+
+/** What somebody who watched says has changed since the baseline's scan began. */
+export type ToldChanges = {
+  /** Paths below the root, those that are gone included. */
+  readonly names: readonly ByteString[];
+  /** Where he does not look: directories of these names, and at these paths below the root. */
+  readonly blind: {
+    readonly names: ReadonlySet<ByteString>;
+    readonly paths: ReadonlySet<ByteString>;
+  };
 };
 
 /** A hash made before the scan; it counts only if the file's stat key still stands. */
@@ -84,4 +99,6 @@ export type ScanResult = {
   readonly overBudget: FileSum;
   /** Attributes were read that the baseline does not know, so it cannot stand for the manifest. */
   readonly learned: boolean;
+  /** Had changed and was not told, so that every file was looked at after all; else `''`. */
+  readonly untold: RelPath | '';
 };

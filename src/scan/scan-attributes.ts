@@ -1,6 +1,7 @@
 import type { Attributes } from '../core/attributes.js';
-import { FLAG, type Manifest, NOT_KNOWN } from '../core/manifest.js';
+import type { Manifest } from '../core/manifest.js';
 import type { ManifestBuilder } from '../core/manifest-builder.js';
+import { FLAG, NOT_KNOWN } from '../core/manifest-columns.js';
 import { isErrno } from '../core/problem.js';
 import type { RelPath } from '../core/relpath.js';
 import { isSettled } from '../core/trust.js';

@@ -10,7 +10,11 @@ import { Walk } from './walk.js';
 export function scanTree(request: ScanRequest): ScanResult {
   const tree = openTree(request.root);
   try {
-    return new Walk(request, tree, new Devices(request.store)).run();
+    const result = new Walk(request, tree, new Devices(request.store)).run();
+    if (result.untold === '') return result;
+    const whole: ScanRequest = { ...request, told: 'none' };
+    const { untold } = result;
+    return { ...new Walk(whole, tree, new Devices(request.store)).run(), untold };
   } finally {
     tree.close();
   }

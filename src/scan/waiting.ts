@@ -1,5 +1,5 @@
-import { KEY } from '../core/manifest.js';
 import type { ManifestBuilder } from '../core/manifest-builder.js';
+import { KEY } from '../core/manifest-columns.js';
 
 /** A file that a walk has met and not read: its row, and its index in the baseline, -1 where it is new. */
 export type WaitingFile = { readonly index: number; readonly previous: number };

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
-import { ENTRY, FLAG, KEY, type Manifest } from '../core/manifest.js';
+import type { Manifest } from '../core/manifest.js';
 import { ManifestBuilder } from '../core/manifest-builder.js';
+import { ENTRY, FLAG, KEY } from '../core/manifest-columns.js';
 import { errnoWords } from '../core/problem.js';
 import { type ByteString, joinPath, ROOT } from '../core/relpath.js';
 import type { NativePath } from '../files/native-path.js';
@@ -10,7 +11,7 @@ import { CopyInOrder } from './copy-in-order.js';
 import type { Device, Devices } from './devices.js';
 import { FileHasher, type MetFile } from './file-hasher.js';
 import { Judge } from './judge.js';
-import { type AnyListing, KnownNames, type MetDirectory } from './known-names.js';
+import { type AnyListing, KnownNames, type MetDirectory, type MetEntry } from './known-names.js';
 import { CHANGED_MEANWHILE, listDirectory, PreviousNames } from './listing.js';
 import { type LookAhead, lookAhead } from './look-ahead.js';
 import { type Place, Places } from './places.js';
@@ -18,16 +19,7 @@ import type { ScanRequest, ScanResult } from './request.js';
 import { Rows } from './rows.js';
 import { ScanAttributes } from './scan-attributes.js';
 import { statRoot } from './stat-root.js';
-
-type MetEntry = {
-  readonly name: ByteString;
-  readonly native: NativePath;
-  readonly index: number;
-  readonly previous: number;
-  readonly stat: Stat;
-  /** Its stat key equals the baseline's. */
-  readonly sameKey: boolean;
-};
+import { clockOf, Told } from './told.js';
 
 /** One walk over a workspace: builds the new manifest beside the old one, directory by directory. */
 export class Walk {
@@ -42,6 +34,7 @@ export class Walk {
   readonly #takenAt = Date.now();
   readonly #rows: Rows;
   readonly #ahead: LookAhead;
+  readonly #told: Told;
   readonly #attributes: ScanAttributes;
   readonly #later: CopyInOrder;
   /** Directories that are still to be entered, the next one last: a tree may be deeper than a stack. */
@@ -55,7 +48,8 @@ export class Walk {
     this.#devices = devices;
     this.#baseline = request.baseline;
     this.#rows = new Rows(this.#builder, request.baseline);
-    this.#ahead = lookAhead(request.root, request.baseline);
+    this.#told = Told.by(request);
+    this.#ahead = lookAhead(request.root, request.told === 'none' ? request.baseline : 'none');
     const using = { builder: this.#builder, places: this.#places, tree };
     this.#later = new CopyInOrder(request, { ...using, rows: this.#rows, devices });
     this.#hasher = new FileHasher(request, this.#builder, this.#later);
@@ -90,17 +84,19 @@ export class Walk {
     const { recorded: attributes } = this.#attributes;
     const asked = this.#attributes.read();
     const warnings = [...this.#hasher.warnings, ...asked.warnings];
-    const { left: overBudget } = this.#later.over;
-    const counts = { warnings, hashedFiles, hashedBytes, learned: asked.learned, overBudget };
+    const [overBudget, { untold }] = [this.#later.over.left, this.#told];
+    const { learned } = asked;
+    const counts = { warnings, hashedFiles, hashedBytes, learned, overBudget, untold };
     const baseline = this.#baseline;
     if (baseline !== 'none' && this.#rows.identical && !changed && !asked.changed) {
       if (this.#builder.count === baseline.count) return { manifest: baseline, ...counts };
     }
     const { packs, round } = this.#request;
-    const takenAt = this.#takenAt;
-    const meta = { takenAt, files, bytes, packs: packs(), round, attributes };
-    const manifest = this.#builder.finish(meta);
-    return { manifest, ...counts };
+    const facts = { takenAt: this.#takenAt, files, bytes, packs: packs(), round, attributes };
+    return {
+      manifest: this.#builder.finish({ ...facts, clock: clockOf(this.#request) }),
+      ...counts,
+    };
   }
 
   #directory(met: MetDirectory): void {
@@ -148,7 +144,7 @@ export class Walk {
     const directories: MetDirectory[] = [];
     for (const name of listing.names) {
       const before = previous.seek(name);
-      if (before >= 0 && this.#ahead.isSame(before)) {
+      if (this.#ahead.isSame(before) || this.#told.stands(before, listing)) {
         if (this.#takeSame(met, name, before, directories)) continue;
       }
       const native = reach(name);
@@ -235,6 +231,7 @@ export class Walk {
       return 'nothing';
     const type = entryType(stat);
     const { index, sameKey } = this.#rows.add({ parent: met.index, name, type, stat, previous });
+    if (previous >= 0 && !sameKey) this.#told.moved(previous, () => joinPath(met.path, name));
     return { name, native, index, previous, stat, sameKey };
   }
 

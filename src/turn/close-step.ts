@@ -1,7 +1,8 @@
 import type { Change } from '../core/change.js';
 import { diffManifests } from '../core/diff.js';
 import type { WorkStep } from '../core/history.js';
-import { FLAG, type Manifest } from '../core/manifest.js';
+import type { Manifest } from '../core/manifest.js';
+import { FLAG } from '../core/manifest-columns.js';
 import { PreimageError } from '../core/problem.js';
 import type { CloseRecord } from '../core/records.js';
 import { type RelPath, toText } from '../core/relpath.js';
@@ -96,6 +97,10 @@ async function close(
         baseline: previous === 'none' ? { id: open.manifest, manifest: opened } : previous,
         keepCoverage: true,
         early: readEarly(workspace, control),
+        // The truth about a step is a look at every file, whoever was asked at its opening.
+        told: 'none',
+        clock: open.watchman?.clock ?? '',
+        newClock: false,
         round: step.id,
         begins: false,
         budget: 'none',

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ENTRY } from '../core/manifest.js';
+import { ENTRY } from '../core/manifest-columns.js';
 import { printable, printableText } from '../core/printable.js';
 import { errnoWords, PreimageError } from '../core/problem.js';
 import { formatSize } from '../core/units.js';

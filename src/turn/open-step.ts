@@ -1,5 +1,6 @@
 import type { Step } from '../core/history.js';
 import { openSteps } from '../core/history.js';
+import { printable } from '../core/printable.js';
 import { PreimageError } from '../core/problem.js';
 import type { LogRecord, OpenRecord } from '../core/records.js';
 import { toText } from '../core/relpath.js';
@@ -9,6 +10,7 @@ import { isAlive, ownIdentity } from '../files/process-identity.js';
 import { stampTrust } from '../files/stamps.js';
 import type { ScanProgress } from '../scan/request.js';
 import type { Backend } from '../watch/watcher.js';
+import { type AskedFirst, askFirst, NOT_ASKED, notToldOf } from './changed-since.js';
 import { type Control, makeControl, removeControl } from './control.js';
 import { HostReader, startHost } from './host-client.js';
 import { recover } from './recover.js';
@@ -76,23 +78,34 @@ async function tryOpen(
   control: Control,
 ): Promise<OpenedStep> {
   const first = workspace.readLog();
-  const host = startWatching(workspace, options, control, first);
+  const known = workspace.baseline(first);
+  // Before our own watcher starts: watchman makes a file in the root for a moment, and removes it.
+  const asked = await askFirst(workspace, known);
+  const host = startWatching(workspace, options, control, known);
   for (let tries = 0; tries < OPEN_TRIES; tries++) {
     const state = tries === 0 ? first : workspace.readLog();
     refuseDuringRewind(state);
+    // What watchman said was said of the first baseline.
+    const isFirst = tries === 0;
+    const by = isFirst ? asked : NOT_ASKED;
     const scanned = scanIntoStore(workspace, {
       rules: options.rules,
-      baseline: workspace.baseline(state),
+      baseline: isFirst ? known : workspace.baseline(state),
       keepCoverage: false,
       early: new Map(),
+      ...by.scan,
       round: nextStepId(state),
       begins: true,
       budget: options.budget,
       onProgress: options.onProgress,
     });
     if (host !== 'none') await host.ready();
-    const record = append(workspace, options, { control, scanned, state, host });
-    if (record !== 'nothing') return { record, control, scanned };
+    const { untold } = scanned;
+    const said = untold === '' ? by : notToldOf(printable(untold), by);
+    const record = append(workspace, options, { control, scanned, state, host, said });
+    if (record === 'nothing') continue;
+    const warnings = [...said.warnings, ...scanned.warnings];
+    return { record, control, scanned: { ...scanned, warnings } };
   }
   throw new PreimageError('busy', 'Rewinds or prunes keep running in this workspace.', {
     hint: 'Wait until they have finished, then try again.',
@@ -103,10 +116,9 @@ function startWatching(
   workspace: Workspace,
   { watcher, rules, owned }: OpenOptions,
   control: Control,
-  state: LogState,
+  baseline: NamedManifest | 'none',
 ): HostReader | 'none' {
   if (watcher === 'none') return 'none';
-  const baseline = workspace.baseline(state);
   startHost(workspace.layout.directory, control, {
     ignore: [workspace.layout.directory, ...leftOut(workspace, baseline)],
     rules: { include: [...rules.include], exclude: [...rules.exclude], maxFile: rules.maxFile },
@@ -132,13 +144,14 @@ type Appending = {
   readonly scanned: Scanned;
   readonly state: LogState;
   readonly host: HostReader | 'none';
+  readonly said: AskedFirst;
 };
 
 /** Names the step in the log, unless a rewind wrote to the workspace while it was scanned. */
 function append(
   workspace: Workspace,
   options: OpenOptions,
-  { control, scanned, state, host }: Appending,
+  { control, scanned, state, host, said }: Appending,
 ): OpenRecord | 'nothing' {
   let made: OpenRecord | 'nothing' = 'nothing';
   workspace.append((now): LogRecord | 'nothing' => {
@@ -164,6 +177,7 @@ function append(
       },
       control: control.token,
       watcher: watcherName(host),
+      ...(said.record === undefined ? {} : { watchman: said.record }),
     };
     return made;
   });

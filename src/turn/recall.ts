@@ -1,6 +1,7 @@
 import type { Change } from '../core/change.js';
 import { type FileImage, type Image, PERMISSIONS } from '../core/image.js';
-import { ENTRY, FLAG, KEY, type Manifest } from '../core/manifest.js';
+import type { Manifest } from '../core/manifest.js';
+import { ENTRY, FLAG, KEY } from '../core/manifest-columns.js';
 import { BigFiles } from '../store/big-files.js';
 
 /**

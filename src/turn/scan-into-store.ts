@@ -1,7 +1,8 @@
 import { diffManifests } from '../core/diff.js';
+import type { Manifest } from '../core/manifest.js';
 import { fromText, type RelPath } from '../core/relpath.js';
 import { compileRules, type Rules } from '../core/rules.js';
-import type { EarlyHash, ScanProgress, ScanResult } from '../scan/request.js';
+import type { EarlyHash, ScanProgress, ScanResult, ToldChanges } from '../scan/request.js';
 import { scanTree } from '../scan/scan.js';
 import { BigFiles } from '../store/big-files.js';
 import { syncManifest, writeManifest } from '../store/manifests.js';
@@ -16,6 +17,12 @@ export type ScanStart = {
   readonly keepCoverage: boolean;
   readonly early: ReadonlyMap<RelPath, EarlyHash>;
   readonly round: number;
+  /** What has changed since the baseline by watchman's word. */
+  readonly told: ToldChanges | 'none';
+  /** Where watchman stood before, `''` where it was not asked. */
+  readonly clock: string;
+  /** The baseline's clock is of no use any more. */
+  readonly newClock: boolean;
   /** A step is to begin from the manifest, so it must outlive a power cut. */
   readonly begins: boolean;
   /** Milliseconds for the scan, `none` for as long as it takes. */
@@ -25,7 +32,7 @@ export type ScanStart = {
 
 /** The workspace as it was found, all of its bytes durable in the store. */
 export type Scanned = NamedManifest &
-  Pick<ScanResult, 'warnings' | 'hashedFiles' | 'hashedBytes' | 'overBudget'>;
+  Pick<ScanResult, 'warnings' | 'hashedFiles' | 'hashedBytes' | 'overBudget' | 'untold'>;
 
 /**
  * Scans the workspace and makes its bytes and its manifest durable, in this order: whoever then names
@@ -48,6 +55,8 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
       baseline: baseline === 'none' ? 'none' : baseline.manifest,
       keepCoverage: start.keepCoverage,
       early: start.early,
+      told: start.told,
+      clock: start.clock,
       round: start.round,
       // Once a turn is enough: 2% of what is trusted.
       spotChecks: start.begins,
@@ -63,14 +72,14 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
     big.sync();
     writer.close();
     packs.refresh();
-    const { manifest, hashedFiles, hashedBytes, overBudget } = result;
+    const { hashedFiles, hashedBytes, overBudget, untold } = result;
     const warnings = lost ? [LOST_PACKS, ...result.warnings] : result.warnings;
     const named =
       baseline !== 'none' && saysTheSame(baseline, result, start)
         ? baseline
-        : { id: writeManifest(layout.manifests, manifest), manifest };
+        : writeNamed(layout.manifests, result.manifest, start);
     if (start.begins) syncManifest(layout.manifests, named.id);
-    return { ...named, warnings, hashedFiles, hashedBytes, overBudget };
+    return { ...named, warnings, hashedFiles, hashedBytes, overBudget, untold };
   } catch (error) {
     // Nothing names what was written: it is dead from the start.
     writer.discard();
@@ -83,6 +92,16 @@ function steadyClock(): number {
   return performance.now();
 }
 
+function writeNamed(
+  directory: string,
+  found: Manifest,
+  { clock, newClock }: ScanStart,
+): NamedManifest {
+  // Where nothing differs it is the baseline itself, with the clock of that.
+  const manifest = newClock && clock !== '' ? found.withClock(clock) : found;
+  return { id: writeManifest(directory, manifest), manifest };
+}
+
 /** So many files may be hashed once more at the close to save writing a manifest at the opening. */
 const FEW_HASHES = 64;
 
@@ -91,6 +110,7 @@ const FEW_HASHES = 64;
  * what is trusted. What the baseline does not trust the close hashes again.
  */
 function saysTheSame(baseline: NamedManifest, result: ScanResult, start: ScanStart): boolean {
+  if (start.newClock && start.clock !== '') return false;
   if (result.manifest === baseline.manifest) return true;
   if (!start.begins || result.learned || result.hashedFiles > FEW_HASHES) return false;
   return diffManifests(baseline.manifest, result.manifest).length === 0;

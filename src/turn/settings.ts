@@ -47,6 +47,14 @@ export function resolveBudget(root: ByteString, options: BudgetOptions): number 
   return budget === 0 ? 'none' : budget;
 }
 
+/** How an opening finds what changed: it looks at every file, or asks watchman. */
+export type ScanSetting = 'full' | 'watchman';
+
+/** Says how openings find what changed; only the settings file says so. */
+export function resolveScan(root: ByteString): ScanSetting {
+  return readSettings(join(toText(root).text, SETTINGS_FILE)).scan ?? 'full';
+}
+
 /** What a caller may say of what a run may change; see {@link RunRules}. */
 export type RunRuleOptions = {
   readonly allow?: readonly string[];
@@ -101,6 +109,7 @@ const SettingsSchema = v.strictObject({
   keep: v.optional(Count),
   olderThan: v.optional(Duration),
   maxSize: v.optional(Size),
+  scan: v.optional(v.picklist(['full', 'watchman'])),
 });
 
 function readSettings(path: string): v.InferOutput<typeof SettingsSchema> {
@@ -121,7 +130,8 @@ function readSettings(path: string): v.InferOutput<typeof SettingsSchema> {
     {
       hint:
         'It may hold include, exclude, allow and deny (lists of globs), maxFile and maxSize (sizes), ' +
-        'keep (a number of turns), olderThan (such as "30d") and budget (such as "10s").',
+        'keep (a number of turns), olderThan (such as "30d"), budget (such as "10s") and ' +
+        'scan ("full" or "watchman").',
     },
   );
 }

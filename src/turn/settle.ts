@@ -1,4 +1,5 @@
-import { ENTRY, FLAG, type Manifest } from '../core/manifest.js';
+import type { Manifest } from '../core/manifest.js';
+import { ENTRY, FLAG } from '../core/manifest-columns.js';
 import { type ByteString, isRelPath, type RelPath } from '../core/relpath.js';
 import { lstat, stampOf } from '../files/stat.js';
 import { openTree, spotOf, type Tree } from '../files/tree.js';

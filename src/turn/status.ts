@@ -1,5 +1,7 @@
 import { openSteps } from '../core/history.js';
-import { FLAG, KEY, type Manifest } from '../core/manifest.js';
+import type { Manifest } from '../core/manifest.js';
+import { FLAG, KEY } from '../core/manifest-columns.js';
+import type { OpenRecord } from '../core/records.js';
 import type { ByteString, RelPath } from '../core/relpath.js';
 import type { Retention } from '../core/retention.js';
 import type { Rules } from '../core/rules.js';
@@ -7,7 +9,13 @@ import { sharedWritableInodes } from '../files/mappings.js';
 import { stampTrust } from '../files/stamps.js';
 import { type Located, locate, type WhichWorkspace } from './locate.js';
 import { type RecoveredStep, recover } from './recover.js';
-import { type RuleOptions, resolveRetention, resolveRules } from './settings.js';
+import {
+  type RuleOptions,
+  resolveRetention,
+  resolveRules,
+  resolveScan,
+  type ScanSetting,
+} from './settings.js';
 import { type StoreSizes, storeSizes } from './store-size.js';
 import { saying } from './system-trouble.js';
 import { Workspace } from './workspace.js';
@@ -26,6 +34,8 @@ export type Status = {
   readonly retention: Retention;
   /** The watcher of the last step, or `none`. */
   readonly watcher: string;
+  /** How openings find what changed, and what came of it at the last one that asked watchman. */
+  readonly scan: { readonly by: ScanSetting; readonly last: OpenRecord['watchman'] };
   readonly rules: Rules;
   /** Paths that the last scan left out or could not capture, with the reason; not all if many. */
   readonly leftOut: readonly { readonly path: RelPath; readonly reason: string }[];
@@ -92,6 +102,7 @@ function readStatus(workspace: Workspace, rules: Rules): Status {
           },
     sizes: storeSizes(layout),
     watcher: last?.open.watcher ?? 'none',
+    scan: { by: resolveScan(layout.root), last: last?.open.watchman },
     ...skipped,
   };
 }
@@ -137,6 +148,7 @@ function emptyStatus({ root, storeDirectory }: Located, rules: Rules): Status {
     sizes: { packs: 0, manifests: 0, log: 0, trash: 0 },
     retention: resolveRetention(root),
     watcher: 'none',
+    scan: { by: resolveScan(root), last: undefined },
     rules,
     ...NOTHING_SKIPPED,
     recovered: [],

@@ -1,7 +1,8 @@
 import type { Change } from '../core/change.js';
 import type { Step } from '../core/history.js';
 import { type FileImage, type Image, sameImage } from '../core/image.js';
-import { FLAG, KEY, type Manifest } from '../core/manifest.js';
+import type { Manifest } from '../core/manifest.js';
+import { FLAG, KEY } from '../core/manifest-columns.js';
 import { fileKey, linkedFiles } from '../core/placement.js';
 import type { PlannedChange } from '../core/planned.js';
 import { PreimageError } from '../core/problem.js';

@@ -1,5 +1,6 @@
 import type { FileImage } from '../core/image.js';
-import { FLAG, type Manifest } from '../core/manifest.js';
+import type { Manifest } from '../core/manifest.js';
+import { FLAG } from '../core/manifest-columns.js';
 import type { RelPath } from '../core/relpath.js';
 import { decideTrust } from '../core/trust.js';
 import type { KnownFile } from '../files/look.js';

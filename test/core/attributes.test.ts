@@ -9,9 +9,9 @@ import {
 } from '../../src/core/attributes.js';
 import { ABSENT, type FileImage, sameImage } from '../../src/core/image.js';
 import { decodeImage, imageToJson } from '../../src/core/image-codec.js';
-import { ENTRY, NOT_KNOWN } from '../../src/core/manifest.js';
 import { ManifestBuilder } from '../../src/core/manifest-builder.js';
 import { decodeManifest, encodeManifest } from '../../src/core/manifest-codec.js';
+import { ENTRY, NOT_KNOWN } from '../../src/core/manifest-columns.js';
 import { planRewind } from '../../src/core/plan.js';
 import { relPath } from '../../src/core/relpath.js';
 import { squashOf } from '../../src/core/squash.js';
@@ -133,7 +133,7 @@ test('a manifest says what is known of attributes; an older one knows nothing', 
     builder.add({ parent: 0, name, type, flags: 0, key: { ...key, ...times }, text });
   }
   builder.setChildren(0, 1, texts.length);
-  const meta = { takenAt: 0, files: 3, bytes: 0, packs: [], round: 1 };
+  const meta = { takenAt: 0, files: 3, bytes: 0, packs: [], round: 1, clock: '' };
   const manifest = builder.finish({ ...meta, attributes: true });
   const bytes = Buffer.concat(encodeManifest(manifest));
   const read = decodeManifest(new Uint8Array(bytes).buffer);

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { diffManifests } from '../../src/core/diff.js';
 import { sameImage } from '../../src/core/image.js';
-import { ENTRY, FLAG, type Manifest } from '../../src/core/manifest.js';
+import type { Manifest } from '../../src/core/manifest.js';
 import { ManifestBuilder } from '../../src/core/manifest-builder.js';
 import { decodeManifest, encodeManifest } from '../../src/core/manifest-codec.js';
+import { ENTRY, FLAG } from '../../src/core/manifest-columns.js';
 import { relPath } from '../../src/core/relpath.js';
 
 /** A tree as a model: a file is a letter, a directory a record; `null` a directory that is not listed. */
@@ -26,7 +27,15 @@ function manifestOf(model: Model): Manifest {
     text: '',
   });
   fill(builder, 0, model);
-  return builder.finish({ takenAt: 0, files: 0, bytes: 0, packs: [], round: 1, attributes: false });
+  return builder.finish({
+    takenAt: 0,
+    files: 0,
+    bytes: 0,
+    packs: [],
+    round: 1,
+    attributes: false,
+    clock: '',
+  });
 }
 
 function fill(builder: ManifestBuilder, parent: number, model: Model): void {

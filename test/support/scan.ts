@@ -51,6 +51,8 @@ export function scan(
     round: 1,
     spotChecks: true,
     budget: 'none',
+    told: 'none',
+    clock: '',
     attributes: 'leave',
     packs: () => [],
     onProgress: () => {},

@@ -65,6 +65,7 @@ function statusLines(status: Status): string[] {
     ]);
     if (sizes.trash > 0) rows.push(['', `pruned and not yet deleted ${formatSize(sizes.trash)}`]);
     rows.push(['watcher', status.watcher]);
+    if (status.scan.by === 'watchman') rows.push(['scan', scanText(status.scan)]);
   }
   rows.push(['keeps', retentionText(status.retention)]);
   rows.push(['max file', rules.maxFile === 0 ? 'no limit' : formatSize(rules.maxFile)]);
@@ -81,6 +82,12 @@ function statusLines(status: Status): string[] {
   if (more > 0) rows.push(['', `and ${more} more`]);
   for (const limit of status.limits) rows.push(['limit', limit]);
   return rows.map(([name, value]) => `${name.padEnd(10)} ${value}`);
+}
+
+function scanText({ last }: Status['scan']): string {
+  if (last === undefined) return 'watchman, from the next open on';
+  if (last.named !== null) return `watchman named ${last.named} paths at the last open`;
+  return `every file was looked at, though watchman is set: ${printableText(last.reason)}`;
 }
 
 function retentionText({ keep, olderThan, maxSize }: Retention): string {
