@@ -62,5 +62,35 @@ export function startUpTable(samples, verdicts) {
   return table(['whole processes, ms: median (min–max)', 'time', 'above true', 'goal'], rows);
 }
 
+/**
+ * Acts of ours, each in a process of its own.
+ * @param {{ samples: import('./measure.mjs').Samples, tree: string, files: number }} from
+ * @param {readonly string[]} acts
+ * @param {readonly import('./goals.mjs').Verdict[]} verdicts
+ */
+export function aloneTable({ samples, tree, files }, acts, verdicts) {
+  const rows = acts.map((act) => {
+    /** @param {string} what */
+    const get = (what) => samples.summary({ tree, peer: 'preimage', act: what, changed: 0 });
+    const time = get(`alone ${act}`);
+    const goals = [act, `memory ${act}`].map((row) => verdictText(verdictFor(verdicts, row)));
+    return [
+      act,
+      spread(time),
+      figure(((time?.median ?? Number.NaN) / files) * 1e3),
+      spread(get(`memory ${act}`)),
+      goals.filter((text) => text !== '').join(', '),
+    ];
+  });
+  const header = [
+    'in a process of its own',
+    'ms: median (min–max)',
+    'µs a file',
+    'peak MB',
+    'goal',
+  ];
+  return table(header, rows);
+}
+
 /** @type {Record<import('./goals.mjs').Unit, string>} */
 const UNITS = { ratio: '', ms: ' ms', MB: ' MB', µs: ' µs' };

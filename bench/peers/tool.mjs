@@ -1,23 +1,27 @@
 // @ts-check
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 
 /**
  * Gives a way to run a program that sees nothing of the user: no settings, no caches, no password of
- * his; what it keeps for itself goes to `home`. What it prints comes back, its errors with the throw.
+ * theirs; what it keeps for itself goes to `home`. What it prints comes back.
  * @param {string} command
  * @param {{ cwd: string, home: string, env?: Record<string, string> }} where
  * @returns {(...args: string[]) => string}
  */
 export function tool(command, { cwd, home, env = {} }) {
   const own = { PATH: process.env.PATH ?? '', HOME: home, LC_ALL: 'C', ...env };
-  return (...args) =>
-    execFileSync(command, args, {
+  return (...args) => {
+    const done = spawnSync(command, args, {
       cwd,
       env: own,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       maxBuffer: MAX_OUTPUT,
-    }).trim();
+    });
+    if (done.status === 0) return done.stdout.trim();
+    const why = done.error?.message ?? done.stderr.trim().split('\n').slice(-3).join('; ');
+    throw new Error(`${command} ${args.join(' ')} failed: ${why}`);
+  };
 }
 
 /**
