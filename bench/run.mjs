@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { runLarge } from './large.mjs';
 import { describeMachine } from './machine.mjs';
 import { Samples } from './measure.mjs';
+import { runMillion } from './million.mjs';
 import { Output } from './output.mjs';
 import { runStandard } from './standard.mjs';
 import { goalsTable } from './table.mjs';
@@ -15,6 +16,7 @@ const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     large: { type: 'boolean', default: false },
+    million: { type: 'boolean', default: false },
     all: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
@@ -22,11 +24,12 @@ const { values: options } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
-const HELP = `npm run bench -- [--quick | --large | --all] [--rounds N] [--json] [--keep]
+const HELP = `npm run bench -- [--quick | --large | --million | --all] [--rounds N] [--json] [--keep]
 
 Measures preimage beside git, copies, backups and an eager store, on the same trees.
   --quick     a tree of ${SMALL.files} files only, about a minute
   --large     a whole node_modules of about 105,000 files instead
+  --million   a million files instead, preimage alone
   --all       everything, one after the other
   --rounds N  medians over N rounds (3)
   --json      every figure as JSON on standard output
@@ -40,10 +43,11 @@ const ROUNDS = Math.max(1, Number(options.rounds) || 3);
 const PARTS = [
   {
     run: runStandard,
-    wanted: options.all || !options.large,
+    wanted: options.all || !(options.large || options.million),
     bytes: options.quick ? 1e9 : 5e9 * ROUNDS,
   },
   { run: runLarge, wanted: options.all || options.large, bytes: 1e9 + 4.5e9 * ROUNDS },
+  { run: runMillion, wanted: options.all || options.million, bytes: 8e9 },
 ].filter(({ wanted }) => wanted);
 
 if (options.help) console.log(HELP);
