@@ -16,30 +16,34 @@ import { listFiles } from './trees.mjs';
 const NAME = 'node_modules';
 const INCLUDE = [NAME];
 
-/** What a larger application has; the last ones fill up to about 105,000 files and 540 MB. */
+/**
+ * What a larger application may have, up to about 105,000 files and 540 MB; few of them alike, for a
+ * store of whole contents has less to do where many are.
+ */
 const PACKAGES = [
   'next@15.5.4',
   'react@19.1.1',
   'react-dom@19.1.1',
-  '@emotion/react@11.14.0',
-  '@emotion/styled@11.14.1',
+  '@aws-sdk/client-ec2@3.888.0',
+  '@aws-sdk/client-iam@3.888.0',
+  '@aws-sdk/client-s3@3.888.0',
+  '@aws-sdk/client-sagemaker@3.888.0',
   '@mui/material@7.3.2',
-  '@mui/icons-material@7.3.2',
-  'aws-sdk@2.1692.0',
+  '@tabler/icons-react@3.35.0',
+  'antd@5.27.4',
   'core-js@3.45.1',
   'date-fns@4.1.0',
   'eslint@9.35.0',
   'jest@30.1.3',
   'lodash@4.17.21',
+  'lucide-react@0.544.0',
+  'mathjs@14.8.0',
   'rxjs@7.8.2',
+  'rxjs-7.5@npm:rxjs@7.5.7',
   'three@0.180.0',
   'typescript@5.9.3',
+  'viem@2.37.8',
   'webpack@5.101.3',
-  'rxjs-7.5@npm:rxjs@7.5.7',
-  'typescript-5.8@npm:typescript@5.8.3',
-  'typescript-5.7@npm:typescript@5.7.3',
-  'typescript-5.6@npm:typescript@5.6.3',
-  'typescript-5.5@npm:typescript@5.5.4',
 ];
 
 /**
