@@ -14,21 +14,10 @@ const PACKAGES = ['lodash@4.17.21', 'rxjs@7.8.2', 'typescript@5.9.3'];
  * @returns {import('./trees.mjs').Tree | { failed: string }}
  */
 export function installedTree(directory) {
-  fs.mkdirSync(directory);
-  fs.writeFileSync(join(directory, 'package.json'), '{ "private": true }\n');
-  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'];
-  const installed = spawnSync('npm', ['install', ...options, ...PACKAGES], {
-    cwd: directory,
-    encoding: 'utf8',
-    shell: process.platform === 'win32',
-  });
-  if (installed.status !== 0) {
-    const why = (installed.stderr || String(installed.error ?? '')).trim().split('\n')[0];
-    return { failed: `npm could not install ${PACKAGES.join(', ')}: ${why}` };
-  }
+  const installed = install(directory, PACKAGES);
+  if ('failed' in installed) return installed;
   const packages = join(directory, 'packages');
-  fs.renameSync(join(directory, 'node_modules'), packages);
-  fs.rmSync(join(packages, '.bin'), { recursive: true, force: true });
+  fs.renameSync(installed.modules, packages);
   const files = listFiles(packages);
   return {
     name: 'npm packages',
@@ -40,3 +29,34 @@ export function installedTree(directory) {
     },
   };
 }
+
+/**
+ * Installs packages in a fresh directory without running anything of theirs, and without what is
+ * another on each platform.
+ * @param {string} directory
+ * @param {readonly string[]} packages
+ * @returns {{ modules: string } | { failed: string }}
+ */
+export function install(directory, packages) {
+  fs.mkdirSync(directory);
+  fs.writeFileSync(join(directory, 'package.json'), '{ "private": true }\n');
+  const installed = spawnSync('npm', ['install', ...OPTIONS, ...packages], {
+    cwd: directory,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
+  if (installed.status === 0) return { modules: join(directory, 'node_modules') };
+  const why = (installed.stderr || String(installed.error ?? '')).trim().split('\n')[0];
+  return { failed: `npm could not install ${packages.join(', ')}: ${why}` };
+}
+
+const OPTIONS = [
+  '--ignore-scripts',
+  '--omit=optional',
+  // Restic 0.14 cannot restore over a symbolic link that is there.
+  '--no-bin-links',
+  '--legacy-peer-deps',
+  '--no-audit',
+  '--no-fund',
+  '--no-package-lock',
+];

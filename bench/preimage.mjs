@@ -8,34 +8,16 @@ import { closeTurn, openHook, openStore, openTurn } from '../dist/index.js';
  * @type {import('./peers/peer.mjs').MakePeer}
  */
 export function preimage(root, home) {
-  const store = join(home, 'store');
-  // No limit: the peers have none either.
-  const where = { root, store, maxFile: 0 };
-  /** @type {import('../dist/index.js').OpenTurn | undefined} */
-  let open;
-  let turn = '';
-  const openNext = async () => {
-    open = await openTurn(where);
-    turn = open.turn;
-  };
-  const close = async () => {
-    await open?.close();
-    open = undefined;
-  };
-  return {
-    name: 'preimage',
-    kept: store,
-    first: openNext,
-    ready: async () => {
-      // The first open is still there to be closed.
-      await close();
-      await openNext();
-      await close();
-    },
-    before: openNext,
-    after: close,
-    restore: () => rewind(where, turn),
-  };
+  return inThisProcess({ root, home, include: [] });
+}
+
+/**
+ * The same, with what a rule leaves out.
+ * @param {readonly string[]} include
+ * @returns {import('./peers/peer.mjs').MakePeer}
+ */
+export function preimageIncluding(include) {
+  return (root, home) => inThisProcess({ root, home, include });
 }
 
 /**
@@ -66,6 +48,41 @@ export async function closeInQuarters(root, home, change) {
     return (end.at - start.at) / (end.files - start.files);
   };
   return { first: pace(0, 0.25), last: pace(0.75, 1) };
+}
+
+/**
+ * @param {{ root: string, home: string, include: readonly string[] }} how
+ * @returns {import('./peers/peer.mjs').Peer}
+ */
+function inThisProcess({ root, home, include }) {
+  const store = join(home, 'store');
+  // No limit: the peers have none either.
+  const where = { root, store, include, maxFile: 0 };
+  /** @type {import('../dist/index.js').OpenTurn | undefined} */
+  let open;
+  let turn = '';
+  const openNext = async () => {
+    open = await openTurn(where);
+    turn = open.turn;
+  };
+  const close = async () => {
+    await open?.close();
+    open = undefined;
+  };
+  return {
+    name: 'preimage',
+    kept: store,
+    first: openNext,
+    ready: async () => {
+      // The first open is still there to be closed.
+      await close();
+      await openNext();
+      await close();
+    },
+    before: openNext,
+    after: close,
+    restore: () => rewind(where, turn),
+  };
 }
 
 /** @param {{ root: string, store: string }} where @param {string} turn */

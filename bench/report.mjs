@@ -1,29 +1,63 @@
 // @ts-check
-import { verdictFor } from './goals.mjs';
+import { costOfOneMore, verdictFor } from './goals.mjs';
+import { figure, spread, table, verdictText } from './table.mjs';
 
 /**
- * @typedef {import('./measure.mjs').Summary} Summary
  * @typedef {{
  *   samples: import('./measure.mjs').Samples,
  *   tree: import('./trees.mjs').Tree,
- *   peers: readonly string[],
+ *   groups: readonly Group[],
  *   counts: readonly (number | 'all')[],
  *   verdicts: readonly import('./goals.mjs').Verdict[],
  * }} Report
+ * @typedef {{ title: string, peers: readonly string[] }} Group peers that share a table with us
+ * @typedef {{ what: string, act: string, floor: string, times: number }} FloorRow
+ * an act of ours with nothing changed, held against so many runs of a floor
  */
 
-/** What preimage and the peers take, with ratios. @param {Report} report */
-export function actsTable(report) {
-  const { peers, counts } = report;
-  const header = ['ms: median (min–max)', ...peers, 'ours/git', 'goal'];
-  /** @type {string[][]} */
-  const rows = [actRow(report, 'first capture of the tree', 'first', 0)];
-  for (const n of counts) rows.push(actRow(report, `before + after, ${n} changed`, 'turn', n));
-  for (const n of counts) rows.push(actRow(report, `  before, ${n} changed`, 'before', n));
-  for (const n of counts) rows.push(actRow(report, `  after, ${n} changed`, 'after', n));
-  for (const n of counts) {
-    if (n !== 0) rows.push(actRow(report, `undo, ${n} changed`, 'restore', n));
-  }
+/** All tables of one tree. @param {Report} report @param {readonly FloorRow[]} floors */
+export function treeText(report, floors) {
+  const { tree, groups } = report;
+  const tables = groups.flatMap((group) => [
+    `\n### Beside ${group.title}\n`,
+    actsTable(report, group),
+    '\nPer changed file:\n',
+    turnPerFileTable(report, group),
+    '',
+    undoPerFileTable(report, group),
+  ]);
+  return [
+    ...tables,
+    '\n### Floors\n',
+    floorsTable(report, floors),
+    '\n### A close, per changed file\n',
+    closeTable(report),
+    ...(tree.even ? ['\n### Flatness\n', flatnessTable(report)] : []),
+    '\n### Size\n',
+    sizeTable(report),
+  ].join('\n');
+}
+
+/** What preimage and some peers take, with ratios. @param {Report} report @param {Group} group */
+function actsTable(report, group) {
+  const { counts } = report;
+  const last = group.peers.includes(GIT) ? ['ours/git', 'goal'] : ['ours/fastest'];
+  const header = ['ms: median (min–max)', ...withOurs(group), ...last];
+  /** @type {[string, string, number | 'all'][]} */
+  const acts = [
+    ['first capture of the tree', 'first', 0],
+    .../** @type {[string, string][]} */ ([
+      ['before + after', 'turn'],
+      ['  before', 'before'],
+      ['  after', 'after'],
+      ['undo', 'restore'],
+    ]).flatMap(([what, act]) =>
+      counts
+        .filter((n) => act !== 'restore' || n !== 0)
+        .map((n) => /** @type {[string, string, typeof n]} */ ([`${what}, ${n} changed`, act, n])),
+    ),
+  ];
+  const rows = acts.map(([label, act, changed]) => actRow(report, group, { label, act, changed }));
   return table(header, rows);
 }
 
@@ -31,32 +65,64 @@ export function actsTable(report) {
  * What one changed file adds to a turn that changes nothing: a small difference of large figures, so
  * it is taken between the fastest rounds.
  * @param {Report} report
+ * @param {Group} group
  */
-export function turnPerFileTable(report) {
+function turnPerFileTable(report, group) {
   const { samples, tree } = report;
-  return perFileTable(report, 'before + after, fastest', (peer, changed) => {
+  return perFileTable(report, group, 'before + after, fastest', (peer, changed) => {
     /** @param {number | 'all'} n */
     const fastest = (n) => samples.summary({ tree: tree.name, peer, act: 'turn', changed: n })?.min;
     return (fastest(changed) ?? Number.NaN) - (fastest(0) ?? 0);
   });
 }
 
-/** What undoing one changed file takes. @param {Report} report */
-export function undoPerFileTable(report) {
-  return perFileTable(report, 'undo', (peer, changed) =>
+/** What undoing one changed file takes. @param {Report} report @param {Group} group */
+function undoPerFileTable(report, group) {
+  return perFileTable(report, group, 'undo', (peer, changed) =>
     medianOf(report, peer, 'restore', changed),
   );
 }
 
+/** What we take beside what cannot be saved. @param {Report} report @param {readonly FloorRow[]} rows */
+function floorsTable({ samples, tree, verdicts }, rows) {
+  const cells = rows.flatMap(({ what, act, floor, times }) => {
+    const ours = samples.summary({ tree: tree.name, peer: OURS, act, changed: 0 });
+    const theirs = samples.summary({ tree: tree.name, peer: floor, act: 'floor', changed: 0 });
+    if (ours === undefined || theirs === undefined) return [];
+    const ratio = ours.median / theirs.median / times;
+    const verdict = verdictText(verdictFor(verdicts, floor));
+    const name = times === 1 ? floor : `${times} × ${floor}`;
+    return [[`${what} / ${name}`, spread(ours), spread(theirs), ratio.toFixed(2), verdict]];
+  });
+  return table(['ms: median (min–max)', OURS, 'floor, once', 'ratio', 'goal'], cells);
+}
+
+/** Whether the next changed file costs as much as the one before. @param {Report} report */
+function closeTable({ samples, tree, counts, verdicts }) {
+  const steps = ['median', 'min'].map((which) =>
+    costOfOneMore(counts, (about) => {
+      const summary = samples.summary({ tree: tree.name, ...about });
+      return summary?.[which === 'min' ? 'min' : 'median'] ?? Number.NaN;
+    }),
+  );
+  const rows = (steps[0] ?? []).map(({ from, to, cost, judged }, i) => [
+    `from ${from} to ${to} changed`,
+    figure(cost * 1e3),
+    figure((steps[1]?.[i]?.cost ?? Number.NaN) * 1e3),
+    judged ? verdictText(verdictFor(verdicts, 'steps')) : 'too few to judge',
+  ]);
+  return table(['µs for each file more', 'of medians', 'of fastest rounds', 'most/least'], rows);
+}
+
 /** Whether what comes last costs more than what comes first. @param {Report} report */
-export function flatnessTable({ samples, tree, peers, verdicts }) {
+function flatnessTable({ samples, tree, groups, verdicts }) {
   /** @type {[string, number | 'all', string][]} */
   const kinds = [
     ['all changed, per file', 'all', ''],
     ['many turns on 10 files, per turn', 4, ' of turns'],
   ];
   const rows = kinds.flatMap(([what, changed, suffix]) =>
-    peers.flatMap((peer) => {
+    everyone(groups).flatMap((peer) => {
       /** @param {string} which */
       const get = (which) =>
         samples.summary({ tree: tree.name, peer, act: `${which} quarter${suffix}`, changed });
@@ -64,18 +130,17 @@ export function flatnessTable({ samples, tree, peers, verdicts }) {
       const last = get('last');
       if (first === undefined || last === undefined) return [];
       const ratio = last.median / first.median;
-      const act = `last quarter${suffix}`;
-      const verdict = peer === 'preimage' ? verdictText(verdictFor(verdicts, act, changed)) : '';
-      const spread = [first, last].map((s) => spreadText(s, 3));
-      return [[`${what}: ${peer}`, ...spread, ratio.toFixed(2), verdict]];
+      const verdict = peer === OURS ? verdictText(verdictFor(verdicts, `quarter${suffix}`)) : '';
+      const spreads = [first, last].map((each) => spread(each, 3));
+      return [[`${what}: ${peer}`, ...spreads, ratio.toFixed(2), verdict]];
     }),
   );
   return table(['ms: median (min–max)', 'first quarter', 'last quarter', 'ratio', 'goal'], rows);
 }
 
 /** What the peers keep. @param {Report} report */
-export function sizeTable({ samples, tree, peers }) {
-  const rows = peers.flatMap((peer) => {
+function sizeTable({ samples, tree, groups }) {
+  const rows = everyone(groups).flatMap((peer) => {
     const cells = ['store, first', 'store, all turns'].flatMap((act) =>
       ['bytes', 'files'].map((unit) =>
         samples.summary({ tree: tree.name, peer, act: `${act}: ${unit}`, changed: 0 }),
@@ -88,43 +153,28 @@ export function sizeTable({ samples, tree, peers }) {
   return table(header, rows);
 }
 
-/** @param {readonly import('./start-up.mjs').Figure[]} figures */
-export function startUpTable(figures) {
-  const floor = figures.find(({ name }) => name === 'true')?.summary.median ?? 0;
-  const rows = figures.map(({ name, summary }) => [
-    name,
-    spreadText(summary),
-    figure(summary.median - floor),
-  ]);
-  return table(['whole processes, ms: median (min–max)', 'time', 'above true'], rows);
-}
-
-/** @param {readonly import('./goals.mjs').Verdict[]} verdicts */
-export function goalsTable(verdicts) {
-  const rows = verdicts.map((verdict) => {
-    const { goal, ratio, fastest, met } = verdict;
-    const figures = [ratio, fastest].map((value) => value.toFixed(2));
-    return [goal.text, ...figures, `≤ ${goal.atMost} ${met ? 'met' : 'MISSED'}`];
-  });
-  return table(['goal', 'ratio of medians', 'of fastest rounds', ''], rows);
-}
-
 /**
  * @param {Report} report
+ * @param {Group} group
  * @param {string} what
  * @param {(peer: string, changed: number | 'all') => number} milliseconds
  */
-function perFileTable(report, what, milliseconds) {
-  const header = [`${what}: µs per changed file`, 'kB per file', ...report.peers];
+function perFileTable(report, group, what, milliseconds) {
+  const header = [`${what}: µs per changed file`, 'kB per file', ...withOurs(group)];
   const rows = report.counts
     .filter((count) => count !== 0)
     .map((changed) => {
-      const files = medianOf(report, 'preimage', 'files', changed);
-      const size = medianOf(report, 'preimage', 'bytes', changed) / files / 1e3;
-      const cells = report.peers.map((peer) => figure((milliseconds(peer, changed) / files) * 1e3));
+      const files = medianOf(report, OURS, 'files', changed);
+      const size = medianOf(report, OURS, 'bytes', changed) / files / 1e3;
+      const cells = withOurs(group).map((peer) => perFile(milliseconds(peer, changed) / files));
       return [`${changed} changed`, figure(size), ...cells];
     });
   return table(header, rows);
+}
+
+/** Blank where it drowns in what one run differs from the next. @param {number} milliseconds */
+function perFile(milliseconds) {
+  return milliseconds < 0 ? '' : figure(milliseconds * 1e3);
 }
 
 /** @param {Report} report @param {string} peer @param {string} act @param {number | 'all'} changed */
@@ -132,52 +182,42 @@ function medianOf({ samples, tree }, peer, act, changed) {
   return samples.summary({ tree: tree.name, peer, act, changed })?.median ?? Number.NaN;
 }
 
-/** @param {Report} report @param {string} label @param {string} act @param {number | 'all'} changed */
-function actRow({ samples, tree, peers, verdicts }, label, act, changed) {
-  const found = peers.map((peer) => samples.summary({ tree: tree.name, peer, act, changed }));
-  const ours = found[peers.indexOf('preimage')];
-  const git = found[peers.indexOf('shadow git')];
-  const ratio = ours === undefined || git === undefined ? Number.NaN : ours.median / git.median;
+/**
+ * @param {Report} report
+ * @param {Group} group
+ * @param {{ label: string, act: string, changed: number | 'all' }} what
+ */
+function actRow({ samples, tree, verdicts }, group, { label, act, changed }) {
+  const names = withOurs(group);
+  const found = names.map((peer) => samples.summary({ tree: tree.name, peer, act, changed }));
+  const [ours, ...theirs] = found.map((summary) => summary?.median ?? Number.NaN);
+  const git = group.peers.indexOf(GIT);
+  const fastest = Math.min(...theirs.filter((median) => !Number.isNaN(median)));
+  const ratio = (ours ?? Number.NaN) / (git === -1 ? fastest : (theirs[git] ?? Number.NaN));
+  const key = act === 'first' ? act : `${act} ${changed}`;
   return [
     label,
-    ...found.map((summary) => (summary === undefined ? '' : spreadText(summary))),
-    ratio.toFixed(2),
-    verdictText(verdictFor(verdicts, act, changed)),
+    ...found.map((summary) => spread(summary)),
+    ratio > 0 ? ratio.toFixed(2) : '',
+    ...(git === -1 ? [] : [verdictText(verdictFor(verdicts, key))]),
   ];
 }
 
-/** @param {import('./goals.mjs').Verdict | undefined} verdict */
-function verdictText(verdict) {
-  if (verdict === undefined) return '';
-  return `≤ ${verdict.goal.atMost} ${verdict.met ? 'met' : 'MISSED'}`;
-}
-
-/** @param {Summary} summary @param {number} [digits] */
-function spreadText({ median, min, max, count }, digits) {
-  if (count === 1) return figure(median, digits);
-  return `${figure(median, digits)} (${figure(min, digits)}–${figure(max, digits)})`;
-}
-
-/** @param {Summary | undefined} summary @param {boolean} isBytes */
+/** @param {import('./measure.mjs').Summary | undefined} summary @param {boolean} isBytes */
 function sizeText(summary, isBytes) {
   if (summary === undefined) return '';
   return isBytes ? (summary.median / 1e6).toFixed(1) : String(summary.median);
 }
 
-/** @param {number} value @param {number} [digits] */
-function figure(value, digits) {
-  if (Number.isNaN(value)) return '';
-  return value.toFixed(digits ?? (Math.abs(value) < 10 ? 1 : 0));
+/** @param {Group} group */
+function withOurs({ peers }) {
+  return [OURS, ...peers];
 }
 
-/** A Markdown table, padded so that it also reads well as text. @param {string[]} header @param {string[][]} rows */
-function table(header, rows) {
-  const widths = header.map((head, i) =>
-    Math.max(head.length, ...rows.map((row) => row[i]?.length ?? 0)),
-  );
-  /** @param {string[]} cells */
-  const line = (cells) =>
-    `| ${cells.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`;
-  const rule = `| ${widths.map((width, i) => (i === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`;
-  return [line(header), rule, ...rows.map(line)].join('\n');
+/** @param {readonly Group[]} groups */
+function everyone(groups) {
+  return [OURS, ...groups.flatMap(({ peers }) => peers)];
 }
+
+const OURS = 'preimage';
+const GIT = 'shadow git';

@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { changeFiles, chooseFiles, fingerprint } from './edits.mjs';
+import { measureFloors } from './floors.mjs';
 import { calm, timed } from './measure.mjs';
 import { measureDirectory } from './peers/peer.mjs';
 import { closeInQuarters } from './preimage.mjs';
@@ -37,6 +38,7 @@ export async function runRound(round) {
     for (const each of rotated(seats, number + i)) {
       if (each.peer.only?.includes(changed) !== false) await turn(round, each, changed);
     }
+    if (changed === 0) await floors(round, seats);
   }
   for (const { peer } of seats) recordSize(round, peer, 'store, all turns');
   const ours = seats.find(({ peer }) => peer.name === 'preimage');
@@ -101,6 +103,12 @@ async function turn(round, { peer, root, home }, changed) {
   record(round, peer, { act: 'restore', changed }, await timed(() => peer.restore()));
   if (fingerprint(root, chosen) === old) return;
   throw new Error(`${peer.name} did not put ${chosen.length} changed files back.`);
+}
+
+/** @param {Round} round @param {readonly Seat[]} seats */
+async function floors({ tree, samples }, seats) {
+  const looking = seats.find(({ peer }) => peer.status !== undefined);
+  if (looking !== undefined) await measureFloors(looking, { tree: tree.name, samples });
 }
 
 /** @param {Round} round @param {Seat} seat */

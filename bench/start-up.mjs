@@ -3,21 +3,27 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { summarize, timed } from './measure.mjs';
-
-/** @typedef {{ name: string, summary: import('./measure.mjs').Summary }} Figure */
+import { timed } from './measure.mjs';
 
 const CLI = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
 const FEW_FILES = 10;
 const RUNS = 7;
 
+/** What figures of whole processes belong to. */
+export const START_UP = 'start-up';
+/** The command lines that goals are set for. */
+export const WATCH_FEW = {
+  watched: `watch -- true, ${FEW_FILES} files`,
+  unwatched: `watch --no-watch -- true, ${FEW_FILES} files`,
+};
+
 /**
  * Whole processes: what `watch -- true` takes from start to end, beside what it cannot do without.
  * @param {import('./rounds.mjs').Seat} ours a tree that was captured before
  * @param {string} directory fresh
- * @returns {Promise<Figure[]>}
+ * @param {import('./measure.mjs').Samples} samples
  */
-export async function measureStartUp(ours, directory) {
+export async function measureStartUp(ours, directory, samples) {
   const few = join(directory, 'few');
   fs.mkdirSync(few, { recursive: true });
   for (let i = 0; i < FEW_FILES; i++) fs.writeFileSync(join(few, `${i}.txt`), `file ${i}\n`);
@@ -28,18 +34,17 @@ export async function measureStartUp(ours, directory) {
     ['true', () => run('true', [])],
     ['git --version', () => run('git', ['--version'])],
     ['node, an empty script', () => run(process.execPath, ['-e', ''])],
-    [`watch -- true, ${FEW_FILES} files`, () => watch(few, fewStore, [])],
-    [`watch --no-watch -- true, ${FEW_FILES} files`, () => watch(few, fewStore, ['--no-watch'])],
+    [WATCH_FEW.watched, () => watch(few, fewStore, [])],
+    [WATCH_FEW.unwatched, () => watch(few, fewStore, ['--no-watch'])],
     ['watch -- true, whole tree', () => watch(ours.root, ourStore, [])],
     ['watch --no-watch -- true, whole tree', () => watch(ours.root, ourStore, ['--no-watch'])],
   ];
-  /** @type {Map<string, number[]>} */
-  const times = new Map(acts.map(([name]) => [name, []]));
   for (const [, act] of acts) act();
   for (let i = 0; i < RUNS; i++) {
-    for (const [name, act] of acts) times.get(name)?.push(await timed(act));
+    for (const [name, act] of acts) {
+      samples.add({ tree: START_UP, peer: name, act: 'process', changed: 0 }, await timed(act));
+    }
   }
-  return [...times].map(([name, values]) => ({ name, summary: summarize(values) }));
 }
 
 /** @param {string} root @param {string} store @param {readonly string[]} options */

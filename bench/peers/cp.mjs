@@ -8,19 +8,37 @@ import { join } from 'node:path';
  * @type {import('./peer.mjs').MakePeer}
  */
 export function cp(root, home) {
-  let copies = 0;
-  const copyTo = () => join(home, `copy-${copies}`);
+  return copies('cp -a', '--reflink=never', { root, home });
+}
+
+/**
+ * The same, cloned where the file system can (btrfs, xfs), else copied.
+ * @type {import('./peer.mjs').MakePeer}
+ */
+export function cpReflink(root, home) {
+  return copies('cp -a --reflink=auto', '--reflink=auto', { root, home });
+}
+
+/**
+ * @param {string} name
+ * @param {string} option
+ * @param {{ root: string, home: string }} where
+ * @returns {import('./peer.mjs').Peer}
+ */
+function copies(name, option, { root, home }) {
+  let made = 0;
+  const copyTo = () => join(home, `copy-${made}`);
   const copy = () => {
-    copies += 1;
-    execFileSync('cp', ['-a', '--reflink=never', root, copyTo()]);
+    made += 1;
+    execFileSync('cp', ['-a', option, root, copyTo()]);
   };
   return {
-    name: 'cp -a',
+    name,
     only: ['all'],
     kept: undefined,
     first: copy,
     ready: () => {},
     before: copy,
-    restore: () => execFileSync('cp', ['-a', '--reflink=never', `${copyTo()}/.`, root]),
+    restore: () => execFileSync('cp', ['-a', option, `${copyTo()}/.`, root]),
   };
 }

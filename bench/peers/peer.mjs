@@ -13,11 +13,13 @@ import fs from 'node:fs';
  *   after?: () => unknown,
  *   restore: () => unknown,
  *   quarters?: () => { first: number, last: number },
+ *   status?: () => unknown,
  *   kept: string | undefined,
  * }} Peer
  * `only` limits the numbers of changed files that are worth a run; what a peer need not do, it lacks;
- * `quarters` gives the mean time (ms)
- * of the first and the last quarter of what `before` did path by path; `kept` is where copies are.
+ * `quarters` gives the mean time (ms) of the first and the last quarter of what `before` did path by
+ * path; `status` looks at the whole tree for what changed, and is a floor for others; `kept` is where
+ * copies are.
  */
 
 /**
@@ -26,16 +28,19 @@ import fs from 'node:fs';
  */
 
 /**
- * Bytes and files below a directory.
+ * Bytes and files below a directory; what several names link to counts once.
  * @param {string} directory
  */
 export function measureDirectory(directory) {
+  /** @type {Set<number>} */
+  const seen = new Set();
   let bytes = 0;
-  let files = 0;
   for (const entry of fs.readdirSync(directory, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
-    files += 1;
-    bytes += fs.lstatSync(`${entry.parentPath}/${entry.name}`).size;
+    const { ino, size } = fs.lstatSync(`${entry.parentPath}/${entry.name}`);
+    if (seen.has(ino)) continue;
+    seen.add(ino);
+    bytes += size;
   }
-  return { bytes, files };
+  return { bytes, files: seen.size };
 }
