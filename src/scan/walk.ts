@@ -4,7 +4,6 @@ import { ManifestBuilder } from '../core/manifest-builder.js';
 import { ENTRY, FLAG, KEY } from '../core/manifest-columns.js';
 import { errnoWords } from '../core/problem.js';
 import { type ByteString, joinPath, ROOT } from '../core/relpath.js';
-import type { NativePath } from '../files/native-path.js';
 import { entryType, lstat, type Stat, specialName } from '../files/stat.js';
 import type { Tree } from '../files/tree.js';
 import { CopyInOrder } from './copy-in-order.js';
