@@ -10,6 +10,7 @@ export default defineConfig({
     'cli/main': 'src/cli/main.ts',
     // Started by their place beside the code that starts them: see `chunkFileNames`.
     'turn/host': 'src/turn/host.ts',
+    'turn/read-worker': 'src/turn/read-worker.ts',
     'turn/look-ahead-worker': 'src/scan/look-ahead-worker.ts',
   },
   platform: 'node',

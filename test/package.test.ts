@@ -15,6 +15,7 @@ test('what is started by its place beside the code that starts it lies there', (
   expect(started.map((file) => path.basename(file)).sort()).toEqual([
     'host.js',
     'look-ahead-worker.js',
+    'read-worker.js',
   ]);
   for (const file of started) expect([file, fs.existsSync(file)]).toEqual([file, true]);
 });

@@ -7,52 +7,49 @@ import {
   KEY,
   KEY_FIELDS,
   type ManifestMeta,
+  type NewEntry,
+  type StatKey,
 } from './manifest-columns.js';
 import { type ByteString, type RelPath, ROOT, relPath } from './relpath.js';
-
-/** A stat key: signed 64-bit fields as `lstat` gives them with bigint, times in nanoseconds. */
-export type StatKey = {
-  readonly dev: bigint;
-  readonly ino: bigint;
-  readonly mode: bigint;
-  readonly uid: bigint;
-  readonly gid: bigint;
-  readonly size: bigint;
-  readonly mtimeNs: bigint;
-  readonly ctimeNs: bigint;
-};
-
-/** One entry as a scan adds it; `text` is a link's target or the reason of a skipped entry. */
-export type NewEntry = {
-  readonly parent: number;
-  readonly name: ByteString;
-  readonly type: number;
-  readonly flags: number;
-  readonly key: StatKey;
-  readonly text: ByteString;
-};
 
 /** How far a building was at one moment. */
 export type BuilderMark = { readonly count: number; readonly namesLength: number };
 
 /** Gathers the columns of a manifest; the entries of one directory are added one after another. */
 export class ManifestBuilder {
-  #capacity = 1024;
+  #capacity: number;
   #count = 0;
-  #types = new Uint8Array(this.#capacity);
-  #flags = new Uint8Array(this.#capacity);
-  #keys = new BigInt64Array(this.#capacity * KEY_FIELDS);
-  #keyWords = new Int32Array(this.#keys.buffer);
-  #hashes = Buffer.alloc(this.#capacity * HASH_BYTES);
-  #textOf = new Uint32Array(this.#capacity);
-  #nameStarts = new Uint32Array(this.#capacity);
-  #nameLengths = new Uint16Array(this.#capacity);
-  #parents = new Uint32Array(this.#capacity);
-  #childStarts = new Uint32Array(this.#capacity);
-  #childCounts = new Uint32Array(this.#capacity);
+  #types: Uint8Array<ArrayBuffer>;
+  #flags: Uint8Array<ArrayBuffer>;
+  #keys: BigInt64Array<ArrayBuffer>;
+  #keyWords: Int32Array<ArrayBuffer>;
+  #hashes: Buffer<ArrayBuffer>;
+  #textOf: Uint32Array<ArrayBuffer>;
+  #nameStarts: Uint32Array<ArrayBuffer>;
+  #nameLengths: Uint16Array<ArrayBuffer>;
+  #parents: Uint32Array<ArrayBuffer>;
+  #childStarts: Uint32Array<ArrayBuffer>;
+  #childCounts: Uint32Array<ArrayBuffer>;
   #names = Buffer.alloc(16 * 1024);
   #namesLength = 0;
   readonly #texts = new Map<ByteString, number>([['', 0]]);
+
+  /** `expected` is how many entries there may be: room is made for some more from the start. */
+  constructor(expected = 0) {
+    this.#capacity = Math.max(1024, expected + (expected >>> 6));
+    const n = this.#capacity;
+    this.#types = new Uint8Array(n);
+    this.#flags = new Uint8Array(n);
+    this.#keys = new BigInt64Array(n * KEY_FIELDS);
+    this.#keyWords = new Int32Array(this.#keys.buffer);
+    this.#hashes = Buffer.alloc(n * HASH_BYTES);
+    this.#textOf = new Uint32Array(n);
+    this.#nameStarts = new Uint32Array(n);
+    this.#nameLengths = new Uint16Array(n);
+    this.#parents = new Uint32Array(n);
+    this.#childStarts = new Uint32Array(n);
+    this.#childCounts = new Uint32Array(n);
+  }
 
   get count(): number {
     return this.#count;
@@ -259,7 +256,7 @@ export class ManifestBuilder {
   }
 
   #grow(): void {
-    this.#capacity *= 2;
+    this.#capacity += this.#capacity >>> 1;
     const n = this.#capacity;
     this.#types = larger(this.#types, new Uint8Array(n));
     this.#flags = larger(this.#flags, new Uint8Array(n));

@@ -1,3 +1,5 @@
+import type { ByteString } from './relpath.js';
+
 /** Types of entries as they stand in a manifest's column; `none` only for a root that is gone. */
 export const ENTRY = { none: 0, file: 1, directory: 2, symlink: 3, other: 4, fifo: 5 } as const;
 
@@ -85,3 +87,25 @@ export type ManifestMeta = {
 
 /** Stands for attributes that could not be read; no attributes look like that. */
 export const NOT_KNOWN = '?';
+
+/** A stat key: signed 64-bit fields as `lstat` gives them with bigint, times in nanoseconds. */
+export type StatKey = {
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly mode: bigint;
+  readonly uid: bigint;
+  readonly gid: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  readonly ctimeNs: bigint;
+};
+
+/** One entry as a scan adds it; `text` is a link's target or the reason of a skipped entry. */
+export type NewEntry = {
+  readonly parent: number;
+  readonly name: ByteString;
+  readonly type: number;
+  readonly flags: number;
+  readonly key: StatKey;
+  readonly text: ByteString;
+};

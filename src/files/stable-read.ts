@@ -86,8 +86,9 @@ function readWhole(file: OpenFile, sink: ContentSink | 'hash-only'): ReadResult 
   let length = 0;
   while (length <= size) {
     const count = fs.readSync(file.fd, whole, length, size + 1 - length, null);
-    if (count === 0) break;
     length += count;
+    // Less than was asked for is the end of a regular file (read(2)); whether it is, is asked below.
+    if (count === 0 || length === size) break;
   }
   if (length !== size) return 'changed';
   const bytes = whole.subarray(0, size);

@@ -12,6 +12,7 @@ import type { NativePath } from '../files/native-path.js';
 import { readStable } from '../files/stable-read.js';
 import { isSparse, type Stat, stampOf } from '../files/stat.js';
 import type { Device } from './devices.js';
+import { Elsewhere } from './elsewhere.js';
 import { CHANGED_MEANWHILE } from './listing.js';
 import type { OverBudget } from './over-budget.js';
 import type { EarlyHash, RestToCopy, ScanRequest } from './request.js';
@@ -53,6 +54,7 @@ export class FileHasher {
   readonly #request: ScanRequest;
   readonly #builder: ManifestBuilder;
   readonly #later: Later;
+  readonly #elsewhere: Elsewhere<MetFile>;
   /** The last file over the size limit was cloned. */
   #clones = false;
 
@@ -60,6 +62,7 @@ export class FileHasher {
     this.#request = request;
     this.#builder = builder;
     this.#later = later;
+    this.#elsewhere = new Elsewhere(request.readers);
   }
 
   /** Gives a file that the walk meets its hash, or lets it wait. */
@@ -101,8 +104,17 @@ export class FileHasher {
       return;
     }
     if (volatile) syncFile(file.path);
-    else if (this.#useEarly(file)) return;
+    else if (this.#useEarly(file) || this.#elsewhere.offer(file)) return;
     this.#read(file, volatile);
+  }
+
+  /** Takes what others have read of this walk's files; `all` waits for it. */
+  collect(which: 'done' | 'all'): void {
+    for (const { file, read } of this.#elsewhere.collect(which)) {
+      const { stat } = file;
+      if (read.stamp === stampOf(stat)) this.#take(file, { sha256: read.sha256, stat }, false);
+      else this.#read(file, false);
+    }
   }
 
   /**

@@ -6,6 +6,7 @@ import type { Coverage } from '../core/rules.js';
 import type { LargeKept } from '../files/large-kept.js';
 import type { NativePath } from '../files/native-path.js';
 import type { Stat } from '../files/stat.js';
+import type { Readers } from './readers.js';
 
 /** What a scan is asked. */
 export type ScanRequest = {
@@ -15,6 +16,8 @@ export type ScanRequest = {
   readonly store: ByteString;
   readonly coverage: Coverage;
   readonly sink: ContentSink;
+  /** Who reads and stores files beside the walk. */
+  readonly readers: Readers | 'none';
   /** Keeps a file over the size limit by other means than a copy, if there are any. */
   readonly keepLarge: (path: NativePath, stat: Stat) => LargeKept;
   /** What was known before: its hashes are reused as far as they can be trusted. */

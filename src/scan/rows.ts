@@ -1,7 +1,7 @@
 import type { SkipCause } from '../core/image.js';
 import type { Manifest } from '../core/manifest.js';
-import type { ManifestBuilder, StatKey } from '../core/manifest-builder.js';
-import { ENTRY, FLAG } from '../core/manifest-columns.js';
+import type { ManifestBuilder } from '../core/manifest-builder.js';
+import { ENTRY, FLAG, type StatKey } from '../core/manifest-columns.js';
 import type { ByteString } from '../core/relpath.js';
 import type { Stat } from '../files/stat.js';
 

@@ -17,6 +17,11 @@ import type { ScanRequest } from './request.js';
 /** An entry of the manifest that has attributes, as it was met. */
 type Met = Pick<MetFile, 'index' | 'previous' | 'sameKey' | 'device'>;
 
+type Asked = Pick<Met, 'index' | 'previous'>;
+
+/** So many are asked for in one go: a program's start for each, and their paths in memory. */
+const TOGETHER = 50_000;
+
 /** From here on the way through all directories takes longer than opening each of them once. */
 const LONG_PATH = 500;
 
@@ -44,7 +49,8 @@ export class ScanAttributes {
   readonly #places: Places;
   readonly #tree: Tree;
   readonly #isHere: boolean;
-  readonly #asked: Met[] = [];
+  /** Index and index in the baseline, by turns: in a first scan these are all the files there are. */
+  readonly #asked: number[] = [];
   #newsOfPipes = false;
 
   constructor(
@@ -67,7 +73,7 @@ export class ScanAttributes {
   /** Takes an entry's attributes from the baseline, or notes that they are to be asked for. */
   meet(met: Met): void {
     if (!this.recorded || (met.sameKey && this.#reuse(met))) return;
-    this.#asked.push(met);
+    this.#asked.push(met.index, met.previous);
   }
 
   meetDirectory({ index, previous, device }: Omit<Met, 'sameKey'>): void {
@@ -91,25 +97,39 @@ export class ScanAttributes {
 
   /** Asks for what is not known. */
   read(): AttributesRead {
-    const builder = this.#builder;
-    const asked = this.#asked.filter(
-      ({ index }) => !builder.has(index, FLAG.skipped | FLAG.unlisted),
-    );
-    let changed = this.#newsOfPipes;
-    let learned = false;
-    const read = this.#isHere && asked.length > 0 ? this.#readAll(asked) : [];
-    asked.forEach(({ index, previous }, i) => {
-      const now = this.#ifItStands(index, read[i]);
-      builder.setText(index, now ?? NOT_KNOWN);
-      const baseline = this.#baseline;
-      const isKnown = baseline !== 'none' && previous >= 0;
-      const before = isKnown ? baseline.attributes(previous) : undefined;
-      if (now !== before) changed = true;
-      if (now !== undefined && before === undefined) learned = true;
-    });
-    const isBroken = read.length > 0 && read.every((each) => each === undefined);
-    const stands = isBroken && asked.some(({ index }) => this.#stands(index));
+    const found = { changed: this.#newsOfPipes, learned: false };
+    let stands = false;
+    for (let at = 0; at < this.#asked.length; at += 2 * TOGETHER) {
+      const some = this.#asked.slice(at, at + 2 * TOGETHER);
+      const asked: Asked[] = [];
+      for (let i = 0; i < some.length; i += 2) {
+        const [index = 0, previous = -1] = some.slice(i, i + 2);
+        if (!this.#builder.has(index, FLAG.skipped | FLAG.unlisted))
+          asked.push({ index, previous });
+      }
+      const read = this.#isHere && asked.length > 0 ? this.#readAll(asked) : [];
+      asked.forEach((each, i) => {
+        this.#note(each, read[i], found);
+      });
+      const isBroken = read.length > 0 && read.every((each) => each === undefined);
+      stands ||= isBroken && asked.some(({ index }) => this.#stands(index));
+    }
+    const { changed, learned } = found;
     return { changed, learned, warnings: stands ? [NOT_READ] : [] };
+  }
+
+  #note(
+    { index, previous }: Asked,
+    read: Attributes | undefined,
+    found: { changed: boolean; learned: boolean },
+  ): void {
+    const now = this.#ifItStands(index, read);
+    this.#builder.setText(index, now ?? NOT_KNOWN);
+    const baseline = this.#baseline;
+    const isKnown = baseline !== 'none' && previous >= 0;
+    const before = isKnown ? baseline.attributes(previous) : undefined;
+    if (now !== before) found.changed = true;
+    if (now !== undefined && before === undefined) found.learned = true;
   }
 
   #reuse({ index, previous, device }: Met): boolean {
@@ -133,7 +153,7 @@ export class ScanAttributes {
   }
 
   /** By their paths, as the walk does it; through descriptors where those are long. */
-  #readAll(asked: readonly Met[]): (Attributes | undefined)[] {
+  #readAll(asked: readonly Asked[]): (Attributes | undefined)[] {
     const paths = asked.map(({ index }) => this.#builder.path(index));
     const isLong = (path: RelPath) => this.#places.absolute(path).length > LONG_PATH;
     const long = attributesBelow(this.#tree, paths.filter(isLong));

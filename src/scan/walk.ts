@@ -24,7 +24,7 @@ import { clockOf, Told } from './told.js';
 export class Walk {
   readonly #request: ScanRequest;
   readonly #devices: Devices;
-  readonly #builder = new ManifestBuilder();
+  readonly #builder: ManifestBuilder;
   readonly #hasher: FileHasher;
   readonly #judge: Judge;
   readonly #places: Places;
@@ -41,6 +41,7 @@ export class Walk {
 
   constructor(request: ScanRequest, tree: Tree, devices: Devices) {
     this.#request = request;
+    this.#builder = new ManifestBuilder(request.baseline === 'none' ? 0 : request.baseline.count);
     this.#judge = new Judge(request);
     this.#places = new Places(request, tree);
     this.#knownNames = new KnownNames(request, this.#builder);
@@ -71,6 +72,7 @@ export class Walk {
       for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
         this.#directory(next);
       }
+      this.#hasher.collect('all');
       this.#later.run(this.#hasher);
     } finally {
       this.#ahead.end();
@@ -175,6 +177,7 @@ export class Walk {
         this.#attributes.meetPipe(file);
       }
     }
+    this.#hasher.collect('done');
     if (listing.kind !== 'known' || news !== this.#rows.news) this.#checkStill(met);
     this.#attributes.meetDirectory(met);
     this.#hasher.tellProgress();

@@ -4,6 +4,7 @@ import { isErrno } from '../core/problem.js';
 import { CODEC, HEADER_BYTES } from './pack-format.js';
 import { readPackIndex, writePackIndex } from './pack-index.js';
 import { PackReader } from './pack-reader.js';
+import { PackTable } from './pack-table.js';
 import { walkPack } from './pack-walk.js';
 import { packPath, syncPack } from './pack-writer.js';
 
@@ -58,7 +59,7 @@ export function sealPack(
   }
   try {
     syncPack(directory, number);
-    const entries = new Map<Sha256, { sha256: Sha256; offset: number }>();
+    const entries = new PackTable();
     let length = 0;
     const reader = new PackReader(fd);
     let tail = false;
@@ -68,11 +69,11 @@ export function sealPack(
       const { offset, header } = piece;
       const { sha256, codec } = header;
       length = offset + HEADER_BYTES + header.storedLength;
-      if (codec === CODEC.block || entries.has(sha256)) continue;
-      if (reader.isWhole(offset, header)) entries.set(sha256, { sha256, offset });
+      if (codec === CODEC.block || entries.find(sha256) >= 0) continue;
+      if (reader.isWhole(offset, header)) entries.set(sha256, offset, 0);
     }
     if (tail && options.writer === 'dead') fs.ftruncateSync(fd, length);
-    writePackIndex(directory, number, { entries: [...entries.values()], packLength: length });
+    writePackIndex(directory, number, { entries, packLength: length });
     return true;
   } finally {
     fs.closeSync(fd);

@@ -5,6 +5,7 @@ import type { Sha256 } from '../core/image.js';
 import { isErrno } from '../core/problem.js';
 import { OPEN, PRIVATE_FILE, writeAll } from '../files/durable.js';
 import { CODEC } from './pack-format.js';
+import type { PackTable } from './pack-table.js';
 import { walkPack } from './pack-walk.js';
 import { packName } from './retired.js';
 
@@ -40,7 +41,7 @@ export function writePackIndex(
   directory: string,
   pack: number,
   index: {
-    readonly entries: readonly IndexEntry[];
+    readonly entries: PackTable;
     readonly packLength: number;
     readonly repacked?: boolean;
   },
@@ -109,22 +110,24 @@ const OFFSET = 8;
 const SHARE = 4;
 const MOST_SHARE = 0xffffffff;
 
-function encode(entries: readonly IndexEntry[], packLength: number, repacked: boolean): Buffer {
-  const sorted = [...entries].sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1));
+function encode(entries: PackTable, packLength: number, repacked: boolean): Buffer {
+  const { count } = entries;
   const row = HASH + OFFSET + (repacked ? SHARE : 0);
-  const bytes = Buffer.alloc(HASHES_AT + sorted.length * row + HASH);
+  const bytes = Buffer.alloc(HASHES_AT + count * row + HASH);
   bytes.write(MAGIC, 'latin1');
-  bytes.writeUInt32LE(sorted.length, 8);
+  bytes.writeUInt32LE(count, 8);
   bytes.writeUInt32LE(repacked ? 1 : 0, 12);
   bytes.writeBigUInt64LE(BigInt(packLength), 16);
-  const offsetsAt = HASHES_AT + sorted.length * HASH;
+  const offsetsAt = HASHES_AT + count * HASH;
+  const sharesAt = offsetsAt + count * OFFSET;
   const counts = new Uint32Array(256);
-  const sharesAt = offsetsAt + sorted.length * OFFSET;
-  sorted.forEach(({ sha256, offset, share = 0 }, i) => {
-    bytes.write(sha256, HASHES_AT + i * HASH, HASH, 'hex');
-    bytes.writeBigUInt64LE(BigInt(offset), offsetsAt + i * OFFSET);
-    if (repacked) bytes.writeUInt32LE(Math.min(share, MOST_SHARE), sharesAt + i * SHARE);
-    const first = Number.parseInt(sha256.slice(0, 2), 16);
+  entries.inOrder().forEach((entry, i) => {
+    const at = HASHES_AT + i * HASH;
+    entries.copyHash(entry, bytes, at);
+    bytes.writeBigUInt64LE(BigInt(entries.offset(entry)), offsetsAt + i * OFFSET);
+    const share = Math.min(entries.share(entry), MOST_SHARE);
+    if (repacked) bytes.writeUInt32LE(share, sharesAt + i * SHARE);
+    const first = bytes.readUInt8(at);
     counts[first] = (counts[first] ?? 0) + 1;
   });
   let running = 0;

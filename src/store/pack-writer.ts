@@ -7,7 +7,8 @@ import type { Sha256 } from '../core/image.js';
 import { isErrno } from '../core/problem.js';
 import { PRIVATE_FILE, syncDirectory, writeAll } from '../files/durable.js';
 import { CODEC, HEADER_BYTES, type RecordHeader, writeHeader } from './pack-format.js';
-import { type IndexEntry, writePackIndex } from './pack-index.js';
+import { writePackIndex } from './pack-index.js';
+import { PackTable } from './pack-table.js';
 import { packName, packNumber, RetiredList } from './retired.js';
 
 /** Records up to this many bytes are gathered before they are written. */
@@ -20,7 +21,7 @@ const BUFFER_BYTES = 1024 * 1024;
 export class PackWriter implements ContentSink {
   readonly #directory: string;
   readonly #known: (sha256: Sha256) => boolean;
-  readonly #entries = new Map<Sha256, IndexEntry>();
+  readonly #table = new PackTable();
   readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   #buffered = 0;
   #file: { readonly fd: number; readonly number: number } | undefined;
@@ -40,12 +41,12 @@ export class PackWriter implements ContentSink {
   }
 
   has(sha256: Sha256): boolean {
-    return this.#entries.has(sha256) || this.#known(sha256);
+    return this.#table.find(sha256) >= 0 || this.#known(sha256);
   }
 
   put(sha256: Sha256, bytes: Uint8Array): void {
     const offset = this.#record(headerFor(sha256, bytes.length), bytes);
-    this.#entries.set(sha256, { sha256, offset, share: HEADER_BYTES + bytes.length });
+    this.#table.set(sha256, offset, HEADER_BYTES + bytes.length);
   }
 
   /**
@@ -60,13 +61,14 @@ export class PackWriter implements ContentSink {
     const sums = { storedLength: payload.length, payloadSum: crc32(payload) };
     const offset = this.#record({ ...content, ...sums }, payload);
     const { sha256 } = content;
-    if (share !== undefined) this.#entries.set(sha256, { sha256, offset, share });
+    if (share !== undefined) this.#table.set(sha256, offset, share);
     return offset;
   }
 
   /** Where the record of a content lies that was put. */
   placeOf(sha256: Sha256): number | 'none' {
-    return this.#entries.get(sha256)?.offset ?? 'none';
+    const row = this.#table.find(sha256);
+    return row < 0 ? 'none' : this.#table.offset(row);
   }
 
   /** Says in the index that a repack wrote this pack: nothing in it is larger than need be. */
@@ -94,7 +96,7 @@ export class PackWriter implements ContentSink {
         const header = Buffer.alloc(HEADER_BYTES);
         writeHeader(header, 0, headerFor(sha256, this.#length - start));
         writeAll(this.#descriptor(), header, offset);
-        this.#entries.set(sha256, { sha256, offset, share: this.#length - offset });
+        this.#table.set(sha256, offset, this.#length - offset);
       },
       abort: () => {
         fs.ftruncateSync(this.#descriptor(), offset);
@@ -121,7 +123,7 @@ export class PackWriter implements ContentSink {
     this.#flush();
     if (this.#file === undefined) return;
     writePackIndex(this.#directory, this.#file.number, {
-      entries: [...this.#entries.values()],
+      entries: this.#table,
       packLength: this.#length,
       repacked: this.#repacked,
     });

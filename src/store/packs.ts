@@ -18,6 +18,7 @@ export class Packs {
   /** Open packs by number, the one used last at the end: a long history has more packs than descriptors. */
   readonly #files = new Map<number, PackReader>();
   readonly #vouched = new Set<number>();
+  #bigContents: ReadonlySet<Sha256> = new Set();
   #listed = false;
 
   /** `big` is where files over the size limit are kept. */
@@ -43,7 +44,8 @@ export class Packs {
     for (const [number, index] of this.#indexes) {
       if ((index.sealed || this.#vouched.has(number)) && index.find(sha256) >= 0) return true;
     }
-    return this.#big?.has(sha256) === true;
+    // As they were listed, for this is asked of every file that is read; what came since is stored again.
+    return this.#bigContents.has(sha256);
   }
 
   /** Gives how many bytes of the store a content takes, `unknown` where no repack has noted it. */
@@ -136,6 +138,7 @@ export class Packs {
   #load(): void {
     if (this.#listed) return;
     this.#listed = true;
+    this.#bigContents = new Set(this.#big?.contents() ?? []);
     for (const number of listPacks(this.#directory)) {
       const known = this.#indexes.get(number);
       if (known !== undefined && (known.sealed || !isSealed(this.#directory, number))) continue;

@@ -8,6 +8,7 @@ import { BigFiles } from '../store/big-files.js';
 import { syncManifest, writeManifest } from '../store/manifests.js';
 import { PackWriter } from '../store/pack-writer.js';
 import { packName, RetiredList } from '../store/retired.js';
+import { ReaderThread } from './reader-thread.js';
 import type { NamedManifest, Workspace } from './workspace.js';
 
 /** What a scan into the store starts from. */
@@ -43,6 +44,7 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
   workspace.renew();
   const writer = new PackWriter(layout.packs, (sha256) => packs.holds(sha256));
   const big = new BigFiles(layout.big);
+  const readers = new ReaderThread(layout);
   const lost = start.baseline !== 'none' && !hasAllPacks(workspace, start.baseline);
   const baseline = lost ? 'none' : start.baseline;
   try {
@@ -51,6 +53,8 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
       store: fromText(layout.directory),
       coverage: compileRules(start.rules),
       sink: writer,
+      // With a time budget the order matters, and who has read what when the time is up.
+      readers: start.budget === 'none' ? readers : 'none',
       keepLarge: (path, stat) => big.keep(path, stat),
       baseline: baseline === 'none' ? 'none' : baseline.manifest,
       keepCoverage: start.keepCoverage,
@@ -65,12 +69,18 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
           ? 'none'
           : { ms: start.budget, now: steadyClock, sync: () => writer.sync() },
       attributes: 'ask',
-      packs: () => reliedOn(workspace, writer, baseline),
+      packs: () => {
+        // A writer has a pack only once it has written.
+        writer.flush();
+        return reliedOn(workspace, [writer.number, readers.pack], baseline);
+      },
       onProgress: start.onProgress,
     });
+    readers.end();
     writer.sync();
     big.sync();
     writer.close();
+    readers.ended();
     packs.refresh();
     const { hashedFiles, hashedBytes, overBudget, untold } = result;
     const warnings = lost ? [LOST_PACKS, ...result.warnings] : result.warnings;
@@ -83,6 +93,7 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
   } catch (error) {
     // Nothing names what was written: it is dead from the start.
     writer.discard();
+    readers.discard();
     throw error;
   }
 }
@@ -119,15 +130,12 @@ function saysTheSame(baseline: NamedManifest, result: ScanResult, start: ScanSta
 /** Names the packs that the new manifest's hashes stand for. */
 function reliedOn(
   { packs }: Workspace,
-  writer: PackWriter,
+  written: readonly (number | 'none')[],
   baseline: NamedManifest | 'none',
 ): number[] {
-  // A writer has a pack only once it has written.
-  writer.flush();
-  const { number } = writer;
   const named = new Set(packs.reliedOn());
   if (baseline !== 'none') for (const each of baseline.manifest.meta.packs) named.add(each);
-  if (number !== 'none') named.add(number);
+  for (const number of written) if (number !== 'none') named.add(number);
   return [...named].sort((a, b) => a - b);
 }
 

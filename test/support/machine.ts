@@ -61,6 +61,11 @@ export const TERMINALS: Need = {
 };
 
 /** The right to mount a file system of a few pages. */
+export const TWO_PROCESSORS: Need = {
+  name: 'two processors',
+  isHere: () => os.availableParallelism() > 1,
+};
+
 export const SMALL_DISKS: Need = {
   name: 'right to mount a tmpfs',
   isHere: () => {

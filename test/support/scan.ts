@@ -51,6 +51,7 @@ export function scan(
     round: 1,
     spotChecks: true,
     budget: 'none',
+    readers: 'none',
     told: 'none',
     clock: '',
     attributes: 'leave',
