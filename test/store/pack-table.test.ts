@@ -7,7 +7,7 @@ const sha256 = (text: string): string => crypto.hash('sha256', text, 'hex');
 test('finds what was put in and nothing else, and lists it in the order of the hashes', () => {
   const table = new PackTable();
   const known = Array.from({ length: 5000 }, (_, i) => sha256(`content ${i}`));
-  known.forEach((hash, i) => table.set(hash, i * 1000, i));
+  for (const [i, hash] of known.entries()) table.set(hash, i * 1000, i);
   table.set(known[7] ?? '', 2 ** 45, 8);
   expect(table.count).toBe(5000);
   for (const [i, hash] of known.entries()) {
