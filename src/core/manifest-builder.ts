@@ -19,18 +19,18 @@ export type BuilderMark = { readonly count: number; readonly namesLength: number
 export class ManifestBuilder {
   #capacity: number;
   #count = 0;
-  #types: Uint8Array<ArrayBuffer>;
-  #flags: Uint8Array<ArrayBuffer>;
-  #keys: BigInt64Array<ArrayBuffer>;
-  #keyWords: Int32Array<ArrayBuffer>;
-  #hashes: Buffer<ArrayBuffer>;
-  #textOf: Uint32Array<ArrayBuffer>;
-  #nameStarts: Uint32Array<ArrayBuffer>;
-  #nameLengths: Uint16Array<ArrayBuffer>;
-  #parents: Uint32Array<ArrayBuffer>;
-  #childStarts: Uint32Array<ArrayBuffer>;
-  #childCounts: Uint32Array<ArrayBuffer>;
-  #names = Buffer.alloc(16 * 1024);
+  #types: Uint8Array<SharedArrayBuffer>;
+  #flags: Uint8Array<SharedArrayBuffer>;
+  #keys: BigInt64Array<SharedArrayBuffer>;
+  #keyWords: Int32Array<SharedArrayBuffer>;
+  #hashes: Buffer<SharedArrayBuffer>;
+  #textOf: Uint32Array<SharedArrayBuffer>;
+  #nameStarts: Uint32Array<SharedArrayBuffer>;
+  #nameLengths: Uint16Array<SharedArrayBuffer>;
+  #parents: Uint32Array<SharedArrayBuffer>;
+  #childStarts: Uint32Array<SharedArrayBuffer>;
+  #childCounts: Uint32Array<SharedArrayBuffer>;
+  #names = Buffer.from(room(16 * 1024));
   #namesLength = 0;
   readonly #texts = new Map<ByteString, number>([['', 0]]);
 
@@ -38,17 +38,17 @@ export class ManifestBuilder {
   constructor(expected = 0) {
     this.#capacity = Math.max(1024, expected + (expected >>> 6));
     const n = this.#capacity;
-    this.#types = new Uint8Array(n);
-    this.#flags = new Uint8Array(n);
-    this.#keys = new BigInt64Array(n * KEY_FIELDS);
+    this.#types = new Uint8Array(room(n));
+    this.#flags = new Uint8Array(room(n));
+    this.#keys = new BigInt64Array(room(n * KEY_FIELDS * 8));
     this.#keyWords = new Int32Array(this.#keys.buffer);
-    this.#hashes = Buffer.alloc(n * HASH_BYTES);
-    this.#textOf = new Uint32Array(n);
-    this.#nameStarts = new Uint32Array(n);
-    this.#nameLengths = new Uint16Array(n);
-    this.#parents = new Uint32Array(n);
-    this.#childStarts = new Uint32Array(n);
-    this.#childCounts = new Uint32Array(n);
+    this.#hashes = Buffer.from(room(n * HASH_BYTES));
+    this.#textOf = new Uint32Array(room(n * 4));
+    this.#nameStarts = new Uint32Array(room(n * 4));
+    this.#nameLengths = new Uint16Array(room(n * 2));
+    this.#parents = new Uint32Array(room(n * 4));
+    this.#childStarts = new Uint32Array(room(n * 4));
+    this.#childCounts = new Uint32Array(room(n * 4));
   }
 
   get count(): number {
@@ -250,7 +250,7 @@ export class ManifestBuilder {
   #nameRoom(length: number): void {
     const needed = this.#namesLength + length;
     if (needed <= this.#names.length) return;
-    const larger = Buffer.alloc(Math.max(this.#names.length * 2, needed));
+    const larger = Buffer.from(room(Math.max(this.#names.length * 2, needed)));
     larger.set(this.#names);
     this.#names = larger;
   }
@@ -258,20 +258,25 @@ export class ManifestBuilder {
   #grow(): void {
     this.#capacity += this.#capacity >>> 1;
     const n = this.#capacity;
-    this.#types = larger(this.#types, new Uint8Array(n));
-    this.#flags = larger(this.#flags, new Uint8Array(n));
-    this.#hashes = larger(this.#hashes, Buffer.alloc(n * HASH_BYTES));
-    this.#textOf = larger(this.#textOf, new Uint32Array(n));
-    this.#nameStarts = larger(this.#nameStarts, new Uint32Array(n));
-    this.#nameLengths = larger(this.#nameLengths, new Uint16Array(n));
-    this.#parents = larger(this.#parents, new Uint32Array(n));
-    this.#childStarts = larger(this.#childStarts, new Uint32Array(n));
-    this.#childCounts = larger(this.#childCounts, new Uint32Array(n));
-    const keys = new BigInt64Array(n * KEY_FIELDS);
+    this.#types = larger(this.#types, new Uint8Array(room(n)));
+    this.#flags = larger(this.#flags, new Uint8Array(room(n)));
+    this.#hashes = larger(this.#hashes, Buffer.from(room(n * HASH_BYTES)));
+    this.#textOf = larger(this.#textOf, new Uint32Array(room(n * 4)));
+    this.#nameStarts = larger(this.#nameStarts, new Uint32Array(room(n * 4)));
+    this.#nameLengths = larger(this.#nameLengths, new Uint16Array(room(n * 2)));
+    this.#parents = larger(this.#parents, new Uint32Array(room(n * 4)));
+    this.#childStarts = larger(this.#childStarts, new Uint32Array(room(n * 4)));
+    this.#childCounts = larger(this.#childCounts, new Uint32Array(room(n * 4)));
+    const keys = new BigInt64Array(room(n * KEY_FIELDS * 8));
     keys.set(this.#keys);
     this.#keys = keys;
     this.#keyWords = new Int32Array(keys.buffer);
   }
+}
+
+/** Makes room for a column, shared: the next scan's threads read it where it lies. */
+function room(bytes: number): SharedArrayBuffer {
+  return new SharedArrayBuffer(bytes);
 }
 
 /** 32-bit words of a stat key. */

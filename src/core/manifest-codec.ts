@@ -36,7 +36,7 @@ export function encodeManifest(manifest: Manifest): Uint8Array[] {
 }
 
 /** Reads a manifest in place; the buffer must not change after. Throws a RangeError if it is none. */
-export function decodeManifest(file: ArrayBuffer): Manifest {
+export function decodeManifest(file: ArrayBufferLike): Manifest {
   if (file.byteLength < PREFIX_BYTES) throw new RangeError('it is too short');
   const bytes = Buffer.from(file);
   if (bytes.toString('latin1', 0, MAGIC.length) !== MAGIC) throw new RangeError('it has no magic');
@@ -47,7 +47,7 @@ export function decodeManifest(file: ArrayBuffer): Manifest {
   const header = parsed.output;
   const n = header.entries;
   let offset = PREFIX_BYTES + headerBytes + padding(headerBytes).length;
-  const take = (length: number): { buffer: ArrayBuffer; at: number; length: number } => {
+  const take = (length: number): { buffer: ArrayBufferLike; at: number; length: number } => {
     const run = { buffer: file, at: offset, length };
     offset += length + padding(length).length;
     if (offset > file.byteLength) throw new RangeError('it is cut off');
@@ -121,7 +121,7 @@ function inFileOrder(columns: Columns): (Uint8Array | Uint16Array | Uint32Array 
   ];
 }
 
-function u16Of(run: { buffer: ArrayBuffer; at: number }, length: number): Uint16Array {
+function u16Of(run: { buffer: ArrayBufferLike; at: number }, length: number): Uint16Array {
   return new Uint16Array(run.buffer, run.at, length);
 }
 

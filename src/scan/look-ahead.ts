@@ -102,7 +102,9 @@ function startWorker(): Worker | undefined {
 
 type Column = Uint8Array | Uint16Array | Uint32Array | BigInt64Array;
 
+/** Gives a column that threads can share: itself where it came from a file, else a copy. */
 function shared<T extends Column>(column: T, Kind: new (buffer: SharedArrayBuffer) => T): T {
+  if (column.buffer instanceof SharedArrayBuffer) return column;
   const copy = new SharedArrayBuffer(column.byteLength);
   const bytes = new Uint8Array(copy);
   bytes.set(new Uint8Array(column.buffer, column.byteOffset, column.byteLength));

@@ -20,7 +20,7 @@ type Met = Pick<MetFile, 'index' | 'previous' | 'sameKey' | 'device'>;
 type Asked = Pick<Met, 'index' | 'previous'>;
 
 /** So many are asked for in one go: a program's start for each, and their paths in memory. */
-const TOGETHER = 50_000;
+const TOGETHER = 20_000;
 
 /** From here on the way through all directories takes longer than opening each of them once. */
 const LONG_PATH = 500;

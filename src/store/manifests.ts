@@ -44,8 +44,9 @@ export function readManifest(directory: string, id: string): Manifest | 'missing
   }
   try {
     const size = fs.fstatSync(fd).size;
-    // A buffer of its own, so that the columns of 64-bit fields are aligned in it.
-    const file = new ArrayBuffer(size);
+    // A buffer of its own, so that the columns of 64-bit fields are aligned in it; shared, so that the
+    // threads of a scan read it where it lies.
+    const file = new SharedArrayBuffer(size);
     const bytes = Buffer.from(file);
     let done = 0;
     while (done < size) {

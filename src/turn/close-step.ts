@@ -11,7 +11,7 @@ import { openTree } from '../files/tree.js';
 import type { EarlyHash, ScanProgress } from '../scan/request.js';
 import { BigFiles } from '../store/big-files.js';
 import { storeChanges, writeDetail } from '../store/details.js';
-import { readManifest, sweepManifests } from '../store/manifests.js';
+import { sweepManifests } from '../store/manifests.js';
 import { PackWriter, syncPack } from '../store/pack-writer.js';
 import { SpoolReader } from '../store/spool.js';
 import { coveredBy } from '../watch/reduce.js';
@@ -78,7 +78,7 @@ async function close(
 ): Promise<ClosedStep | 'gone'> {
   const { open } = step;
   const { layout } = workspace;
-  const opened = readManifest(layout.manifests, open.manifest);
+  const opened = workspace.manifest(open.manifest);
   if (opened === 'missing') {
     throw new PreimageError(
       'damaged',

@@ -88,6 +88,7 @@ export function scanIntoStore(workspace: Workspace, start: ScanStart): Scanned {
       baseline !== 'none' && saysTheSame(baseline, result, start)
         ? baseline
         : writeNamed(layout.manifests, result.manifest, start);
+    workspace.holds(named);
     if (start.begins) syncManifest(layout.manifests, named.id);
     return { ...named, warnings, hashedFiles, hashedBytes, overBudget, untold };
   } catch (error) {

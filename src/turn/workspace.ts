@@ -38,6 +38,7 @@ export class Workspace {
   readonly layout: StoreLayout;
   readonly packs: Packs;
   readonly #retired: RetiredList;
+  readonly #manifests = new Map<string, WeakRef<Manifest>>();
   /** How long the list of what was retired was when this process began to rely on the store. */
   #reliesSince: number;
 
@@ -96,12 +97,29 @@ export class Workspace {
     return loadChanges(this.layout.details, changesOf(step));
   }
 
+  /** Loads a manifest; one that somebody still holds is not read again, for none ever changes. */
+  manifest(id: string): Manifest | 'missing' {
+    const held = this.#manifests.get(id)?.deref();
+    if (held !== undefined) return held;
+    const manifest = readManifest(this.layout.manifests, id);
+    if (manifest !== 'missing') this.holds({ id, manifest });
+    return manifest;
+  }
+
+  /** Remembers a manifest that was loaded or written as long as somebody else holds it. */
+  holds({ id, manifest }: NamedManifest): void {
+    for (const [known, ref] of this.#manifests) {
+      if (ref.deref() === undefined) this.#manifests.delete(known);
+    }
+    this.#manifests.set(id, new WeakRef(manifest));
+  }
+
   /** Loads the workspace as it was last scanned; `none` where there is none that can be used. */
   baseline({ history }: LogState): NamedManifest | 'none' {
     const id = newestManifest(history);
     if (id === 'none') return 'none';
     try {
-      const manifest = readManifest(this.layout.manifests, id);
+      const manifest = this.manifest(id);
       return manifest === 'missing' ? 'none' : { id, manifest };
     } catch (error) {
       // A power cut may take a manifest that no step began from: then everything is read anew.
