@@ -13,7 +13,7 @@ import { packName } from './retired.js';
  * Where a content's record starts in its pack, in bytes; in a pack that a repack has written also how
  * many bytes of the pack it takes.
  */
-export type IndexEntry = {
+type IndexEntry = {
   readonly sha256: Sha256;
   readonly offset: number;
   readonly share?: number;
