@@ -22,8 +22,8 @@ const CHUNK_BYTES = 1024 * 1024;
 
 /**
  * Hashes a regular file without following links or blocking, and puts its bytes into the sink if
- * they are not there yet. All four looks (open, after opening, after reading, at the path again)
- * must agree, so the hash belongs to the stat key that is returned.
+ * they are not there yet. What was opened and what the path leads to after reading must agree, so the
+ * hash belongs to the stat key that is returned.
  */
 export function readStable(path: NativePath, sink: ContentSink | 'hash-only'): ReadResult {
   for (let tries = 0; tries < READ_TRIES; tries++) {
@@ -52,8 +52,7 @@ function tryRead(path: NativePath, sink: ContentSink | 'hash-only'): ReadResult 
     const before = fs.fstatSync(fd, { bigint: true });
     if (!before.isFile()) return { kind: 'gone' };
     const unchanged = (): boolean => {
-      const after = fs.fstatSync(fd, { bigint: true });
-      if (!sameStat(before, after)) return false;
+      // Where the path still leads to the inode that was read, this says all that its descriptor would.
       const now = lstat(path);
       return now !== 'absent' && sameStat(before, now);
     };
