@@ -160,8 +160,9 @@ function report(watched: Watched, command: readonly string[], options: Options):
   for (const line of rulesLines(watched, options)) say(line);
   if (options.json === true) {
     const store = openStore(whichOf(options));
-    const { warnings } = watched;
-    if (command.length > 0) printJson({ ...turnJson(store.show(turn)), warnings }, process.stderr);
+    const warnings = watched.warnings.length === 0 ? {} : { warnings: watched.warnings };
+    if (command.length > 0)
+      printJson({ ...turnJson(store.show(turn)), ...warnings }, process.stderr);
     else process.stderr.write(`${closedJson(store.show(turn))}\n`);
     store.close();
     return;
