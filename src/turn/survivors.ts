@@ -78,10 +78,12 @@ export function findMoved(
 
 /**
  * Gives what rewinds and redos have put back and no step has changed since. What they planned names the
- * file that it was a name of; what they recorded says whether it came to that.
+ * file that it was a name of; what they recorded says whether it came to that. A name that was the only
+ * one left when it was planned for is known by an earlier plan, of a try that came to the others alone.
  */
 function putBackBefore(workspace: Workspace, since: readonly Step[]): Map<RelPath, Image> {
   const put = new Map<RelPath, Image>();
+  const links = new Map<string, string>();
   for (const step of since) {
     if (step.end.kind === 'open') continue;
     const changes = ifWhole(() => workspace.changes(step));
@@ -91,13 +93,26 @@ function putBackBefore(workspace: Workspace, since: readonly Step[]): Map<RelPat
     if (step.kind !== 'rewind' || changes === 'damaged') continue;
     const plan = ifWhole(() => loadChanges(workspace.layout.details, step.open.plan));
     if (plan === 'damaged') continue;
+    for (const { path, before, after } of plan) {
+      for (const image of [before, after]) noteLink(links, path, image);
+    }
     const planned = new Map(plan.map(({ path, after }) => [path, after]));
     for (const { path, after } of changes) {
       const to = planned.get(path);
-      if (to !== undefined && sameImage(after, to)) put.set(path, to);
+      if (to !== undefined && sameImage(after, to)) put.set(path, withLink(links, path, to));
     }
   }
   return put;
+}
+
+function noteLink(links: Map<string, string>, path: RelPath, image: Image): void {
+  if (image.kind !== 'content' || image.type !== 'file' || image.link === '') return;
+  links.set(`${path}/${image.sha256}`, image.link);
+}
+
+function withLink(links: ReadonlyMap<string, string>, path: RelPath, image: Image): Image {
+  if (image.kind !== 'content' || image.type !== 'file' || image.link !== '') return image;
+  return { ...image, link: links.get(`${path}/${image.sha256}`) ?? '' };
 }
 
 /** Old records that are damaged are for `verify`; they need not hold up a rewind that can do without. */
