@@ -1,8 +1,9 @@
-import { PreimageError } from '../core/problem.js';
+import { errnoOf, PreimageError } from '../core/problem.js';
 import { isPidInUse } from '../files/process-identity.js';
 import { UPKEEP, withLock } from '../store/lock.js';
 import { readLog } from '../store/log.js';
 import { sealPack } from '../store/pack-contents.js';
+import { sealAbandoned } from './abandoned.js';
 import { listLeases } from './control.js';
 import { type Examined, examine } from './examine.js';
 import { type Finding, findingsOf } from './findings.js';
@@ -64,6 +65,7 @@ const TRIES = 3;
 
 function verifyLocked(workspace: Workspace, options: VerifyOptions): VerifyReport {
   const onProgress = options.onProgress ?? (() => {});
+  endAbandoned(workspace);
   for (let tries = 1; ; tries++) {
     const examined = examine(workspace, onProgress);
     const findings = findingsOf(workspace, examined);
@@ -77,6 +79,15 @@ function verifyLocked(workspace: Workspace, options: VerifyOptions): VerifyRepor
     const repairs = repair(workspace, examined);
     const after = findingsOf(workspace, examine(workspace, onProgress));
     return { ...report, whole: after.every(({ kind }) => kind === 'note'), repairs };
+  }
+}
+
+/** What a dead writer has left half written is no damage; what hinders this is told by the check. */
+function endAbandoned(workspace: Workspace): void {
+  try {
+    sealAbandoned(workspace);
+  } catch (error) {
+    if (!(error instanceof PreimageError) && errnoOf(error) === '') throw error;
   }
 }
 
