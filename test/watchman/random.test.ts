@@ -102,5 +102,5 @@ testWith(
     );
     expect(through).toBeGreaterThan(0);
   },
-  inSoak(1_200_000, 60_000),
+  inSoak(1_200_000, 300_000),
 );
