@@ -75,6 +75,11 @@ export function changesOf(step: Step): ChangesRef {
   return step.end.kind === 'closed' ? step.end.record.changes : NO_CHANGES;
 }
 
+/** Gives the steps that opened at a line or after it, oldest first. */
+export function stepsSince({ steps }: History, line: number): Step[] {
+  return steps.filter(({ opened }) => opened >= line).sort((a, b) => a.opened - b.opened);
+}
+
 /** Names a step for whoever reads what it changed. */
 export function nameOfStep(step: Step): IntervalName {
   const { turn } = step.open;

@@ -1,23 +1,26 @@
 import os from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { Manifest } from '../core/manifest.js';
+import type { Columns } from '../core/manifest-columns.js';
 import type { ByteString } from '../core/relpath.js';
 
 /** Below this many entries the walk is over before a second thread has begun (measured: 15 ms). */
 const WORTH_A_WORKER = 3000;
 
 /** What the second thread gets: columns of the baseline as shared memory, and where to put its marks. */
-export type LookAheadTask = {
+export type LookAheadTask = Pick<
+  Columns,
+  | 'types'
+  | 'keys'
+  | 'nameStarts'
+  | 'nameLengths'
+  | 'parents'
+  | 'childStarts'
+  | 'childCounts'
+  | 'names'
+> & {
   readonly root: ByteString;
   readonly entries: number;
-  readonly types: Uint8Array;
-  readonly keys: BigInt64Array;
-  readonly nameStarts: Uint32Array;
-  readonly nameLengths: Uint16Array;
-  readonly parents: Uint32Array;
-  readonly childStarts: Uint32Array;
-  readonly childCounts: Uint32Array;
-  readonly names: Uint8Array;
   /** 1 for an entry whose stat key equals the baseline's. */
   readonly marks: Uint8Array;
   /** [0]: where the walk is, as an index into the entries; the second thread ends when they meet. */

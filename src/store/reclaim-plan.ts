@@ -67,19 +67,19 @@ export function planReclaim(
 
 /** Reports whether turns have left so much raw that {@link planReclaim} has something to repack soon. */
 export function hasMuchRaw(directory: string): boolean {
-  let raw = 0;
-  for (const number of listPacks(directory)) {
+  const sizes = listPacks(directory).flatMap((number) => {
     const stat = fs.statSync(packPath(directory, number), { throwIfNoEntry: false });
-    if (stat !== undefined && stat.size <= SOON_DONE_BYTES) raw += stat.size;
-  }
-  if (raw < MUCH_RAW_BYTES) return false;
-  const packs = listPacks(directory).flatMap((number) => {
-    const index = readPackIndex(directory, number);
-    return typeof index === 'string' || index.repacked ? [] : [index.packLength];
+    return stat === undefined || stat.size > SOON_DONE_BYTES ? [] : [{ number, size: stat.size }];
   });
-  return (
-    packs.filter((size) => size <= SOON_DONE_BYTES).reduce((a, b) => a + b, 0) >= MUCH_RAW_BYTES
-  );
+  const isMuch = (some: typeof sizes): boolean =>
+    some.reduce((sum, { size }) => sum + size, 0) >= MUCH_RAW_BYTES;
+  // Their indexes are only read where it may be so: this is asked after every close.
+  return isMuch(sizes) && isMuch(sizes.filter(({ number }) => isRaw(directory, number)));
+}
+
+function isRaw(directory: string, number: number): boolean {
+  const index = readPackIndex(directory, number);
+  return typeof index !== 'string' && !index.repacked;
 }
 
 /** Reports whether so many small packs have gathered that {@link planReclaim} makes them one. */

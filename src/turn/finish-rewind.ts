@@ -1,5 +1,5 @@
 import type { Change } from '../core/change.js';
-import type { History, RewindStep, Step } from '../core/history.js';
+import { type History, openedAt, type RewindStep, stepsSince } from '../core/history.js';
 import type { Image } from '../core/image.js';
 import type { Outcome } from '../core/outcome.js';
 import type { PlannedChange } from '../core/planned.js';
@@ -84,7 +84,11 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep, history: His
     packs: workspace.packs,
     step: step.id,
     survivors: findSurvivors(tree, changes, manifest),
-    moved: findMoved(workspace, tree, { changes, asBefore: now, since: stepsSince(history, step) }),
+    moved: findMoved(workspace, tree, {
+      changes,
+      asBefore: now,
+      since: stepsSince(history, beganAt(history, step)),
+    }),
     resumed: true,
     times: step.open.times,
     onProgress: () => {},
@@ -104,13 +108,10 @@ function replay(workspace: Workspace, tree: Tree, step: RewindStep, history: His
   return [...left, ...notes];
 }
 
-/** Gives the steps from the first that a rewind undoes on, oldest first. */
-function stepsSince({ steps }: History, { open }: RewindStep): Step[] {
+/** Tells the line at which the first step opened that a rewind undoes. */
+function beganAt({ steps }: History, { open }: RewindStep): number {
   const undone = new Set(open.undoes);
-  const first = steps.filter(({ id }) => undone.has(id)).map(({ opened }) => opened);
-  return steps
-    .filter(({ opened }) => opened >= Math.min(...first))
-    .sort((a, b) => a.opened - b.opened);
+  return openedAt(steps.filter(({ id }) => undone.has(id)));
 }
 
 /**

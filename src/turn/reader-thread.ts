@@ -1,5 +1,10 @@
 import os from 'node:os';
-import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import {
+  MessageChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+  Worker,
+} from 'node:worker_threads';
 import { PreimageError } from '../core/problem.js';
 import type { ReadElsewhere, Readers, ReadJob } from '../scan/readers.js';
 import type { StoreLayout } from '../store/layout.js';
@@ -30,16 +35,16 @@ export class ReaderThread implements Readers {
   readonly #layout: StoreLayout;
   readonly #signal = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT));
   readonly #isUseful = os.availableParallelism() > 1;
-  readonly #channel = new MessageChannel();
   #state: 'not started' | 'running' | 'gone' = 'not started';
   #worker: Worker | undefined;
+  /** Made with the thread: most scans need none, and a port that nobody closes stays for good. */
+  #port: MessagePort | undefined;
   #offered = 0;
   #waiting = 0;
   #batch: ReadJob[] = [];
 
   constructor(layout: StoreLayout) {
     this.#layout = layout;
-    this.#channel.port1.unref();
   }
 
   offer(job: ReadJob): boolean {
@@ -80,7 +85,7 @@ export class ReaderThread implements Readers {
   ended(): void {
     if (this.#state !== 'running') return;
     for (let message = this.#awaited(); message.kind !== 'ended'; ) message = this.#awaited();
-    this.#state = 'gone';
+    this.#leave();
   }
 
   /** Ends it; what it has stored goes. */
@@ -91,12 +96,14 @@ export class ReaderThread implements Readers {
       this.ended();
     } catch {
       // What hinders it is told by what made us give up; its pack goes when a prune finds it.
-      this.#state = 'gone';
+      this.#leave();
     }
   }
 
   #start(): void {
-    const { port2: port } = this.#channel;
+    const { port1, port2: port } = new MessageChannel();
+    port1.unref();
+    this.#port = port1;
     const { packs, big } = this.#layout;
     const workerData: ReaderSetup = { packs, big, port, signal: this.#signal };
     this.#state = 'running';
@@ -108,8 +115,13 @@ export class ReaderThread implements Readers {
       worker.on('error', () => {});
       worker.unref();
     } catch {
-      this.#state = 'gone';
+      this.#leave();
     }
+  }
+
+  #leave(): void {
+    this.#state = 'gone';
+    this.#port?.close();
   }
 
   #send(): void {
@@ -120,22 +132,21 @@ export class ReaderThread implements Readers {
 
   #post(message: ToReader): void {
     if (Atomics.load(this.#signal, READY) === 1) {
-      this.#channel.port1.postMessage(message);
+      this.#port?.postMessage(message);
       return;
     }
     // What never listened holds nothing either.
-    this.#state = 'gone';
+    this.#leave();
     void this.#worker?.terminate();
   }
 
   #received(): FromReader | 'nothing' {
-    const received: { readonly message: FromReader } | undefined = receiveMessageOnPort(
-      this.#channel.port1,
-    );
+    const received: { readonly message: FromReader } | undefined =
+      this.#port === undefined ? undefined : receiveMessageOnPort(this.#port);
     if (received === undefined) return 'nothing';
     const { message } = received;
     if (message.kind !== 'failed') return message;
-    this.#state = 'gone';
+    this.#leave();
     throw Object.assign(new Error(message.message), { code: message.code });
   }
 
@@ -149,7 +160,7 @@ export class ReaderThread implements Readers {
       if (left <= 0) break;
       Atomics.wait(this.#signal, POSTED, posted, left);
     }
-    this.#state = 'gone';
+    this.#leave();
     throw new PreimageError('cannot-store', 'A thread that reads files does not answer.', {
       hint: 'Try again.',
     });

@@ -2,7 +2,7 @@ import {
   type History,
   nameOfStep,
   openedAt,
-  type Step,
+  stepsSince,
   type Turn,
   undoSet,
 } from '../core/history.js';
@@ -228,10 +228,6 @@ function planAndApply(workspace: Workspace, state: LogState, job: RewindJob): Re
   } finally {
     tree.close();
   }
-}
-
-function stepsSince({ steps }: History, line: number): Step[] {
-  return steps.filter(({ opened }) => opened >= line).sort((a, b) => a.opened - b.opened);
 }
 
 const FINISHED_LATER = 'Some of it may be done; the next preimage command finishes it.';

@@ -76,6 +76,8 @@ export async function workspaceStatus(which: WhichWorkspace & RuleOptions): Prom
 
 /** How many paths that are left out are named. */
 const NAMED = 50;
+/** What waits for its time is told by its count: a few show what it is. */
+const NAMED_LATE = 5;
 
 function readStatus(workspace: Workspace, rules: Rules): Status {
   const { layout } = workspace;
@@ -129,7 +131,7 @@ function skippedIn(manifest: Manifest): SkippedPaths {
     bytes += Number(manifest.key(i, KEY.size));
   }
   // What will be copied soon must not hide what never will be.
-  const named = [...byRule.slice(0, NAMED), ...late.slice(0, NAMED)].slice(0, NAMED);
+  const named = [...byRule, ...late.slice(0, NAMED_LATE)].slice(0, NAMED);
   return {
     leftOut: named.map((i) => ({ path: manifest.path(i), reason: manifest.text(i) })),
     leftOutCount: byRule.length + late.length,
