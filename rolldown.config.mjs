@@ -21,8 +21,47 @@ export default defineConfig({
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'turn/[name]-[hash].js',
+    // The first that matches takes a file, and all that the file needs and no earlier one has.
+    codeSplitting: {
+      groups: [
+        // For the thread that looks ahead: it is to begin before the walk has ended.
+        {
+          name: 'paths',
+          test: sources('files/native-path', 'core/manifest-columns', 'turn/store-home'),
+        },
+        // For watcher hosts and threads that read.
+        {
+          name: 'capture',
+          test: sources(
+            ...['core/rules', 'scan/elsewhere', 'watch/choose', 'watch/timeline'],
+            ...[
+              'store/big-files',
+              'store/layout',
+              'store/pack-writer',
+              'store/packs',
+              'store/spool',
+            ],
+            ...['turn/control', 'turn/early-hasher', 'turn/host-task'],
+          ),
+        },
+        // For whoever only asks: `list`, `show`, `diff`.
+        { name: 'history', test: sources('turn/store', 'core/foreign-words') },
+        { name: 'turn', test: sources('turn/hooks') },
+        { name: 'rewind', test: sources('turn/rewind', 'turn/watch-command') },
+      ],
+    },
+    comments: { legal: true, annotation: true, jsdoc: false },
   },
 });
+
+/**
+ * Matches files of ours by their path below `src`, without the ending.
+ * @param {readonly string[]} paths
+ */
+function sources(...paths) {
+  const anyOf = paths.map((path) => path.replaceAll('/', '[\\\\/]')).join('|');
+  return new RegExp(`[\\\\/]src[\\\\/](?:${anyOf})\\.ts$`);
+}
 
 /** Writes down the licences of the packages whose code is in the bundle. */
 function carryLicenses() {

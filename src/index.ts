@@ -84,6 +84,7 @@ export type { BudgetOptions, RuleOptions, RunRuleOptions } from './turn/settings
 export type { Stats } from './turn/stats.js';
 export { type Status, workspaceStatus } from './turn/status.js';
 export { openStore, type RewindRequest, type Store } from './turn/store.js';
+export { storeHome } from './turn/store-home.js';
 export { type VerifyOptions, type VerifyReport, verifyStore } from './turn/verify.js';
 export { type WatchCommandOptions, type Watched, watchCommand } from './turn/watch-command.js';
 export type { WriteReportOptions } from './turn/write-report.js';

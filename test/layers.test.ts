@@ -14,14 +14,14 @@ interface Layer {
 const LAYERS: Readonly<Record<string, Layer>> = {
   core: {
     layers: [],
-    packages: ['diff', 'micromatch', 'node-diff3', 'valibot'],
+    packages: ['diff', 'picomatch', 'node-diff3', 'valibot'],
     node: 'types only',
   },
   files: { layers: ['core'], packages: [], node: 'all' },
   scan: { layers: ['core', 'files'], packages: [], node: 'all' },
   watch: {
     layers: ['core'],
-    packages: ['@parcel/watcher', 'chokidar', 'micromatch', 'valibot'],
+    packages: ['@parcel/watcher', 'chokidar', 'valibot'],
     node: 'all',
   },
   store: { layers: ['core', 'files'], packages: ['valibot'], node: 'all' },

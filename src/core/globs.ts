@@ -1,4 +1,4 @@
-import micromatch from 'micromatch';
+import picomatch from 'picomatch';
 import { type RelPath, toText } from './relpath.js';
 
 /** Makes a function that gives the first glob that matches a path or a directory above it, or ''. */
@@ -6,7 +6,7 @@ export function matchSelfOrAbove(globs: readonly string[]): (path: RelPath) => s
   if (globs.length === 0) return () => '';
   const matchers = globs.map((glob) => ({
     glob,
-    match: micromatch.matcher(trimSlash(glob), { dot: true }),
+    match: picomatch(trimSlash(glob), { dot: true }),
   }));
   return (path) => {
     let text = toText(path).text;

@@ -1,8 +1,8 @@
-import micromatch from 'micromatch';
+import picomatch from 'picomatch';
 import { matchSelfOrAbove } from './globs.js';
 import { nameOf, type RelPath, toText } from './relpath.js';
 
-/** What a step covers: globs relative to the root (micromatch syntax) and a size in bytes. */
+/** What a step covers: globs relative to the root (picomatch syntax) and a size in bytes. */
 export type Rules = {
   /** Globs of paths that are captured although a rule leaves them out. */
   readonly include: readonly string[];
@@ -57,7 +57,7 @@ export type Coverage = {
 export function compileRules(rules: Rules): Coverage {
   const included = matchSelfOrAbove(rules.include);
   const excluded = matchSelfOrAbove(rules.exclude);
-  const bases = rules.include.map((glob) => micromatch.scan(glob).base);
+  const bases = rules.include.map((glob) => picomatch.scan(glob).base);
   const leaveOut = (path: RelPath, why: string): Verdict =>
     why === '' || included(path) !== '' ? COVERED : { kind: 'left-out', why };
   const byGlob = (path: RelPath): string => {

@@ -3,7 +3,7 @@ import { matchSelfOrAbove } from './globs.js';
 import { isWithin, type RelPath } from './relpath.js';
 
 /**
- * What a run may change: globs (micromatch syntax) of paths or of directories above them, relative to
+ * What a run may change: globs (picomatch syntax) of paths or of directories above them, relative to
  * the root. A glob of `deny` without a slash denies the name wherever it stands.
  */
 export type RunRules = {

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { delimiter, join } from 'node:path';
 import {
@@ -11,6 +10,7 @@ import {
 } from '../core/attributes.js';
 import { errnoWords } from '../core/problem.js';
 import { type ByteString, isAscii } from '../core/relpath.js';
+import { childProcess } from './on-demand.js';
 
 /** Whether extended attributes and ACLs can be read and set here, and why not. */
 export type AttributeSupport =
@@ -131,7 +131,7 @@ function runOn(program: readonly string[], inputs: readonly ByteString[], ...how
 
 function start([name = '', ...args]: readonly string[], inputs: readonly ByteString[] = []): Ran {
   const run = () =>
-    spawnSync(name, args, {
+    childProcess().spawnSync(name, args, {
       input: Buffer.from(inputs.map((each) => `${each}\0`).join(''), 'latin1'),
       env: { ...process.env, LC_ALL: 'C' },
       maxBuffer: MOST_OUTPUT,

@@ -1,9 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import type { Content, FifoImage, FileImage } from '../core/image.js';
 import { errnoOf, errnoWords, isErrno } from '../core/problem.js';
 import { writeAll } from './durable.js';
 import { type NativePath, toNative } from './native-path.js';
+import { childProcess } from './on-demand.js';
 import { lstat, type Stat, stampOf } from './stat.js';
 
 /** What one write to the workspace came to; `note` is what could not be restored beside the bytes. */
@@ -99,7 +99,9 @@ function writeAroundHoles(fd: number, piece: Uint8Array, position: number): void
 export function stageFifo(path: NativePath, content: FifoImage): Placed {
   // Our own descriptors are not the child's: reach the directory through our process.
   const reached = path.toString().replace('/proc/self/', `/proc/${process.pid}/`);
-  const { status, error } = spawnSync('mkfifo', ['-m', '600', reached], { stdio: 'ignore' });
+  const { status, error } = childProcess().spawnSync('mkfifo', ['-m', '600', reached], {
+    stdio: 'ignore',
+  });
   if (error !== undefined && !isErrno(error, 'ENOENT')) throw error;
   if (status !== 0) {
     return { kind: 'failed', reason: 'a named pipe cannot be made here: no mkfifo' };

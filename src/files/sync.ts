@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { errnoOf, isErrno } from '../core/problem.js';
 import type { ByteString } from '../core/relpath.js';
 import { type NativePath, toNative } from './native-path.js';
+import { childProcess } from './on-demand.js';
 
 /**
  * Makes everything that was written to the file system of a directory durable at once, which is
@@ -10,10 +10,10 @@ import { type NativePath, toNative } from './native-path.js';
  */
 export function syncFileSystem(directory: ByteString): void {
   const path = toNative(directory).toString();
-  const result = spawnSync(SYNC, ['-f', path], { stdio: 'ignore' });
+  const result = childProcess().spawnSync(SYNC, ['-f', path], { stdio: 'ignore' });
   if (result.status === 0) return;
   // A `sync` without `-f` (or a root that is gone by now) syncs every file system instead.
-  const whole = spawnSync(SYNC, [], { stdio: 'ignore' });
+  const whole = childProcess().spawnSync(SYNC, [], { stdio: 'ignore' });
   if (whole.status === 0) return;
   throw Object.assign(whole.error ?? new Error('sync failed'), {
     code: errnoOf(whole.error) || 'EIO',

@@ -1,8 +1,9 @@
 import os from 'node:os';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { Manifest } from '../core/manifest.js';
 import type { Columns } from '../core/manifest-columns.js';
 import type { ByteString } from '../core/relpath.js';
+import { workerThreads } from '../files/on-demand.js';
 
 /** Below this many entries the walk is over before a second thread has begun (measured: 15 ms). */
 const WORTH_A_WORKER = 3000;
@@ -89,6 +90,7 @@ let broken = false;
 function startWorker(): Worker | undefined {
   if (worker !== undefined || broken) return worker;
   try {
+    const { Worker } = workerThreads();
     worker = new Worker(new URL('./look-ahead-worker.js', import.meta.url));
   } catch {
     broken = true;

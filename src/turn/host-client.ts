@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import module from 'node:module';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ProcessIdentity } from '../core/records.js';
 import { PRIVATE_FILE } from '../files/durable.js';
+import { childProcess } from '../files/on-demand.js';
 import { isAlive } from '../files/process-identity.js';
 import { SpoolReader } from '../store/spool.js';
 import type { WatcherFate } from '../watch/timeline.js';
@@ -22,15 +23,24 @@ const POLL_MS = 2;
 /** Starts a step's watcher host: a session of its own, so that Ctrl-C reaches only the command. */
 export function startHost(store: string, control: Control, task: HostTask): void {
   writeFileSync(control.task, JSON.stringify(task), { mode: PRIVATE_FILE });
-  const child = spawn(process.execPath, [HOST, store, control.token], {
+  const child = childProcess().spawn(process.execPath, [HOST, store, control.token], {
     detached: true,
     stdio: 'ignore',
     windowsHide: true,
     cwd: store,
+    env: { ...process.env, ...keptCode() },
   });
   // A host that cannot be started is like one that died: the timeline says so.
   child.on('error', () => {});
   child.unref();
+}
+
+/** Has the host use what Node keeps compiled of us, where it keeps it. */
+function keptCode(): NodeJS.ProcessEnv {
+  if (!('getCompileCacheDir' in module) || typeof module.getCompileCacheDir !== 'function')
+    return {};
+  const kept: unknown = module.getCompileCacheDir();
+  return typeof kept === 'string' ? { NODE_COMPILE_CACHE: dirname(kept) } : {};
 }
 
 /** What a step's watcher said, read as it comes. */

@@ -7,6 +7,7 @@ import { errnoWords, isErrno, PreimageError } from '../core/problem.js';
 import { type ByteString, fromText, isRelPath, type RelPath, toText } from '../core/relpath.js';
 import { toNative } from '../files/native-path.js';
 import { openStoreAt, type StoreLayout } from '../store/layout.js';
+import { storeHome } from './store-home.js';
 
 /** Which workspace is meant, as a caller says it. */
 export type WhichWorkspace = {
@@ -62,18 +63,6 @@ export function toRelPath({ root, cwd }: Located, typed: string): RelPath {
       hint: 'Name paths below the root, or another workspace with --root.',
     },
   );
-}
-
-/** Names the directory under which stores are made by default. */
-function storeHome(): string {
-  const own = process.env.PREIMAGE_HOME ?? '';
-  if (own !== '') return resolve(own);
-  const state = process.env.XDG_STATE_HOME ?? '';
-  if (state !== '') return join(resolve(state), 'preimage');
-  if (process.platform === 'win32') {
-    return join(process.env.LOCALAPPDATA ?? join(os.homedir(), 'AppData', 'Local'), 'preimage');
-  }
-  return join(os.homedir(), '.local', 'state', 'preimage');
 }
 
 /** Names the default store of a root: readable, and its own by the hash of the real path. */

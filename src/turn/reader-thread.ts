@@ -1,11 +1,7 @@
 import os from 'node:os';
-import {
-  MessageChannel,
-  type MessagePort,
-  receiveMessageOnPort,
-  Worker,
-} from 'node:worker_threads';
+import type { MessagePort, Worker } from 'node:worker_threads';
 import { PreimageError } from '../core/problem.js';
+import { workerThreads } from '../files/on-demand.js';
 import type { ReadElsewhere, Readers, ReadJob } from '../scan/readers.js';
 import type { StoreLayout } from '../store/layout.js';
 import {
@@ -101,7 +97,7 @@ export class ReaderThread implements Readers {
   }
 
   #start(): void {
-    const { port1, port2: port } = new MessageChannel();
+    const { port1, port2: port } = new (workerThreads().MessageChannel)();
     port1.unref();
     this.#port = port1;
     const { packs, big } = this.#layout;
@@ -109,7 +105,7 @@ export class ReaderThread implements Readers {
     this.#state = 'running';
     try {
       const url = new URL('./read-worker.js', import.meta.url);
-      const worker = new Worker(url, { workerData, transferList: [port] });
+      const worker = new (workerThreads().Worker)(url, { workerData, transferList: [port] });
       this.#worker = worker;
       // It cannot start (no memory, a bundler that lost its file): then it never listens.
       worker.on('error', () => {});
@@ -142,7 +138,7 @@ export class ReaderThread implements Readers {
 
   #received(): FromReader | 'nothing' {
     const received: { readonly message: FromReader } | undefined =
-      this.#port === undefined ? undefined : receiveMessageOnPort(this.#port);
+      this.#port === undefined ? undefined : workerThreads().receiveMessageOnPort(this.#port);
     if (received === undefined) return 'nothing';
     const { message } = received;
     if (message.kind !== 'failed') return message;

@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import { errnoOf, errnoWords } from '../core/problem.js';
 import type { ByteString } from '../core/relpath.js';
 import { toNative } from '../files/native-path.js';
+import { childProcess } from '../files/on-demand.js';
 
 /** How a command ended. */
 export type CommandResult =
@@ -30,7 +30,10 @@ export async function runCommand(
     forward(signal);
   }, 'unless-terminal-does');
   const result = await new Promise<CommandResult>((resolve) => {
-    const child = spawn(program, args, { stdio: 'inherit', cwd: toNative(cwd).toString() });
+    const child = childProcess().spawn(program, args, {
+      stdio: 'inherit',
+      cwd: toNative(cwd).toString(),
+    });
     forward = (signal) => {
       child.kill(signal);
     };

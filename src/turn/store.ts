@@ -20,7 +20,7 @@ import {
   turnsTouching,
   turnTimeline,
 } from './report.js';
-import { type RewindResult, redo, rewind } from './rewind.js';
+import type { RewindResult } from './rewind.js';
 import { type SearchHit, searchTurns } from './search.js';
 import { resolveRetention } from './settings.js';
 import { type Stats, statsSince } from './stats.js';
@@ -172,14 +172,15 @@ class WorkspaceStore implements Store {
   }
 
   planRewind(request: RewindRequest = {}): Promise<RewindResult> {
-    return rewind(this.#workspace, request.turn ?? 'newest', this.#options(request, true));
+    return this.#rewind(request, true);
   }
 
   rewind(request: RewindRequest = {}): Promise<RewindResult> {
-    return rewind(this.#workspace, request.turn ?? 'newest', this.#options(request, false));
+    return this.#rewind(request, false);
   }
 
-  redo(request: Omit<RewindRequest, 'turn' | 'git' | 'merge'> = {}): Promise<RewindResult> {
+  async redo(request: Omit<RewindRequest, 'turn' | 'git' | 'merge'> = {}): Promise<RewindResult> {
+    const { redo } = await import('./rewind.js');
     return redo(this.#workspace, this.#options(request, false));
   }
 
@@ -201,6 +202,12 @@ class WorkspaceStore implements Store {
 
   close(): void {
     this.#workspace.close();
+  }
+
+  /** A third of our code is for this alone: whoever only asks need not load it. */
+  async #rewind(request: RewindRequest, dryRun: boolean): Promise<RewindResult> {
+    const { rewind } = await import('./rewind.js');
+    return rewind(this.#workspace, request.turn ?? 'newest', this.#options(request, dryRun));
   }
 
   #retention(limits: Partial<Retention>): Retention {
