@@ -123,6 +123,22 @@ export function startUpGoals({ watched, unwatched }) {
 }
 
 /**
+ * The time until a command does something for its user, above that of a script that does nothing else.
+ * @param {string} act
+ * @param {string} empty
+ * @param {readonly string[]} commands
+ * @returns {Goal[]}
+ */
+export function firstCallGoals(act, empty, commands) {
+  return commands.map((command) => ({
+    ...goal(command, 30, `${command}: first useful call, after that of an empty script`),
+    unit: 'ms',
+    value: (take) =>
+      take({ peer: command, act, changed: 0 }) - take({ peer: empty, act, changed: 0 }),
+  }));
+}
+
+/**
  * What a close takes for each further changed file (ms), from each count to the next. Fewer than a
  * hundred files more are not judged: they take less than what one close differs from the next.
  * @param {readonly Count[]} counts

@@ -1,6 +1,6 @@
 // @ts-check
 import { join } from 'node:path';
-import { generatedGoals, judge, packagesGoals, startUpGoals } from './goals.mjs';
+import { firstCallGoals, generatedGoals, judge, packagesGoals, startUpGoals } from './goals.mjs';
 import { runHistory } from './history.mjs';
 import { installedTree } from './packages.mjs';
 import { borg } from './peers/borg.mjs';
@@ -13,9 +13,16 @@ import { shadowGit } from './peers/shadow-git.mjs';
 import { tar } from './peers/tar.mjs';
 import { versionOf } from './peers/tool.mjs';
 import { preimage } from './preimage.mjs';
-import { measureStartUp, START_UP, WATCH_FEW } from './start-up.mjs';
+import {
+  COMMANDS,
+  EMPTY_SCRIPT,
+  FIRST_CALL,
+  measureStartUp,
+  START_UP,
+  WATCH_FEW,
+} from './start-up.mjs';
 import { FLOORS, printTree, runRounds } from './suite.mjs';
-import { startUpTable } from './table.mjs';
+import { firstCallTable, startUpTable } from './table.mjs';
 import { ARTICLE, generatedTree, SMALL } from './trees.mjs';
 
 /** @typedef {import('./suite.mjs').Run} Run */
@@ -31,8 +38,14 @@ export async function runStandard(run) {
   const { samples, output } = run;
   await measureStartUp(ours, join(run.directory, 'start'), samples);
   const judged = judge(samples, START_UP, startUpGoals(WATCH_FEW));
-  output.print('## Start-up: the command line as a whole\n', startUpTable(samples, judged));
-  return [...verdicts, ...judged];
+  const first = judge(samples, START_UP, firstCallGoals(FIRST_CALL, EMPTY_SCRIPT, COMMANDS));
+  output.print(
+    '## Start-up: the command line as a whole\n',
+    startUpTable(samples, judged),
+    '\n### Until the first call about the workspace\n',
+    firstCallTable(samples, EMPTY_SCRIPT, first),
+  );
+  return [...verdicts, ...judged, ...first];
 }
 
 /** What copies everything, or everything that changed; where it is here. */

@@ -1,11 +1,12 @@
 // @ts-check
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { timed } from './measure.mjs';
 
 const CLI = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+const HOOK = fileURLToPath(new URL('./first-call.cjs', import.meta.url));
 const FEW_FILES = 10;
 const RUNS = 7;
 
@@ -43,6 +44,67 @@ export async function measureStartUp(ours, directory, samples) {
   for (let i = 0; i < RUNS; i++) {
     for (const [name, act] of acts) {
       samples.add({ tree: START_UP, peer: name, act: 'process', changed: 0 }, await timed(act));
+    }
+  }
+  watch(few, fewStore, ['--no-watch', '--turn', 'few']);
+  measureFirstCalls(few, fewStore, directory, samples);
+}
+
+/** The act of a figure that is how long a process took to its first useful call. */
+export const FIRST_CALL = 'first call';
+/** The program that does nothing else. */
+export const EMPTY_SCRIPT = 'an empty script';
+
+/** Every command, with what it cannot do without. */
+export const COMMANDS = [
+  ...[
+    'watch -- true',
+    'open --turn x',
+    'close --turn x',
+    'list',
+    'show few',
+    'diff few',
+    'cat few 0.txt',
+  ],
+  ...['log 0.txt', 'report', 'blame 0.txt', 'search few', 'stats', 'rewind --dry-run', 'redo'],
+  ...['status', 'prune --dry-run', 'verify', 'doctor', 'export few --out nowhere'],
+];
+
+/**
+ * The time from the start of a process to its first call about the workspace or the store. Nothing is
+ * done beyond that call.
+ * @param {string} root a workspace
+ * @param {string} store its store, with a turn named `few`
+ * @param {string} directory
+ * @param {import('./measure.mjs').Samples} samples
+ */
+function measureFirstCalls(root, store, directory, samples) {
+  const empty = join(directory, 'empty.mjs');
+  fs.writeFileSync(empty, `import fs from 'node:fs';\nfs.lstatSync(${JSON.stringify(root)});\n`);
+  /** @type {[string, string[]][]} */
+  const programs = [
+    [EMPTY_SCRIPT, [empty]],
+    ...COMMANDS.map(
+      (line) => /** @type {[string, string[]]} */ ([line, [CLI, ...line.split(' ')]]),
+    ),
+  ];
+  const env = {
+    ...process.env,
+    PREIMAGE_STORE: store,
+    PREIMAGE_HOME: join(directory, 'home'),
+    FIRST_CALL_UNDER: [root, store].join(delimiter),
+  };
+  for (let i = 0; i <= RUNS; i++) {
+    for (const [name, args] of programs) {
+      const done = spawnSync(process.execPath, ['--require', HOOK, ...args], {
+        cwd: root,
+        env,
+        encoding: 'utf8',
+      });
+      const ms = Number.parseFloat(done.stdout);
+      if (Number.isNaN(ms)) throw new Error(`${name} made no call: ${done.stderr}`);
+      // The first run of all is to warm the caches.
+      if (i > 0) samples.add({ tree: START_UP, peer: name, act: FIRST_CALL, changed: 0 }, ms);
     }
   }
 }

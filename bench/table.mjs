@@ -63,6 +63,24 @@ export function startUpTable(samples, verdicts) {
 }
 
 /**
+ * How long each command takes to its first useful call.
+ * @param {import('./measure.mjs').Samples} samples
+ * @param {string} empty the script that does nothing else
+ * @param {readonly import('./goals.mjs').Verdict[]} verdicts
+ */
+export function firstCallTable(samples, empty, verdicts) {
+  const figures = samples.all().filter(({ act }) => act === 'first call');
+  const floor = figures.find(({ peer }) => peer === empty)?.median ?? 0;
+  const rows = figures.map((each) => [
+    each.peer,
+    spread(each),
+    figure(each.median - floor),
+    verdictText(verdictFor(verdicts, each.peer)),
+  ]);
+  return table(['ms: median (min–max)', 'time', `above ${empty}`, 'goal'], rows);
+}
+
+/**
  * Acts of ours, each in a process of its own.
  * @param {{ samples: import('./measure.mjs').Samples, tree: string, files: number }} from
  * @param {readonly string[]} acts
