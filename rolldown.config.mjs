@@ -27,7 +27,12 @@ export default defineConfig({
         // For the thread that looks ahead: it is to begin before the walk has ended.
         {
           name: 'paths',
-          test: sources('files/native-path', 'core/manifest-columns', 'turn/store-home'),
+          test: sources(
+            'files/native-path',
+            'core/manifest-columns',
+            'turn/store-home',
+            'turn/host-process',
+          ),
         },
         // For watcher hosts and threads that read.
         {

@@ -62,6 +62,7 @@ export type { ClosedStep } from './turn/close-step.js';
 export { type Check, doctor } from './turn/doctor.js';
 export type { Finding } from './turn/findings.js';
 export { closeTurn, type HookOptions, openHook } from './turn/hooks.js';
+export { type HostProcess, startHostProcess } from './turn/host-process.js';
 export type { LineCounts } from './turn/line-counts.js';
 export { type LiveChange, type LiveOptions, watchLive } from './turn/live.js';
 export type { WhichWorkspace } from './turn/locate.js';

@@ -1,10 +1,11 @@
 import { CommanderError } from 'commander';
-import { errnoWords, PreimageError } from '../index.js';
+import { errnoWords, type HostProcess, PreimageError } from '../index.js';
+import type { Context } from './context.js';
 import { EXIT, reportError } from './errors.js';
 import { asksForJson, buildProgram } from './program.js';
 
 /** Runs the command line; the exit code is left for Node to end with once all is written. */
-export async function run(): Promise<void> {
+export async function run(host: HostProcess | undefined): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // A reader that went away (`preimage list | head -1`) is no error of ours.
     if (error.code === 'EPIPE') return;
@@ -13,7 +14,7 @@ export async function run(): Promise<void> {
   });
   // The exit code is the command's, whatever becomes of our own messages.
   process.stderr.on('error', () => {});
-  const context = { exitCode: 0, json: false };
+  const context: Context = { exitCode: 0, json: false, host };
   try {
     const program = await buildProgram(context, process.argv);
     await program.parseAsync(process.argv);

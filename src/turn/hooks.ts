@@ -5,6 +5,7 @@ import { isAlive } from '../files/process-identity.js';
 import type { ScanProgress } from '../scan/request.js';
 import type { Backend } from '../watch/watcher.js';
 import { type ClosedStep, closeStep } from './close-step.js';
+import type { HostProcess } from './host-process.js';
 import type { WhichWorkspace } from './locate.js';
 import { checkTurnId, type OpenedStep, openStep } from './open-step.js';
 import { recover } from './recover.js';
@@ -18,6 +19,8 @@ export type HookOptions = WhichWorkspace &
     readonly turn: string;
     readonly label?: string;
     readonly watcher?: Backend | 'default' | 'none';
+    /** A watcher host that is coming up already, to save its start. */
+    readonly host?: HostProcess | undefined;
     readonly onProgress?: (progress: ScanProgress) => void;
   };
 
@@ -33,6 +36,7 @@ export async function openHook(options: HookOptions): Promise<OpenedStep> {
       rules: resolveRules(workspace.root, options),
       owned: false,
       watcher: options.watcher ?? 'default',
+      host: options.host,
       budget: resolveBudget(workspace.root, options),
       onProgress: options.onProgress ?? (() => {}),
     });

@@ -1,15 +1,13 @@
 import { writeFileSync } from 'node:fs';
-import module from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import type { ProcessIdentity } from '../core/records.js';
 import { PRIVATE_FILE } from '../files/durable.js';
-import { childProcess } from '../files/on-demand.js';
 import { isAlive } from '../files/process-identity.js';
 import { SpoolReader } from '../store/spool.js';
 import type { WatcherFate } from '../watch/timeline.js';
 import type { WatchEvent } from '../watch/watcher.js';
 import { type Control, HostLineSchema } from './control.js';
+import { type HostProcess, startHostProcess } from './host-process.js';
 import type { HostTask } from './host-task.js';
 
 /** How long an open waits for the host before the command starts without it. */
@@ -20,27 +18,15 @@ const BUSY_COOKIE_DEADLINE_MS = 2000;
 
 const POLL_MS = 2;
 
-/** Starts a step's watcher host: a session of its own, so that Ctrl-C reaches only the command. */
-export function startHost(store: string, control: Control, task: HostTask): void {
+/** Has a watcher host watch for a step: the one that is coming up, or another. */
+export function startHost(
+  store: string,
+  control: Control,
+  { task, ready }: { readonly task: HostTask; readonly ready: HostProcess | undefined },
+): void {
   writeFileSync(control.task, JSON.stringify(task), { mode: PRIVATE_FILE });
-  const child = childProcess().spawn(process.execPath, [HOST, store, control.token], {
-    detached: true,
-    stdio: 'ignore',
-    windowsHide: true,
-    cwd: store,
-    env: { ...process.env, ...keptCode() },
-  });
-  // A host that cannot be started is like one that died: the timeline says so.
-  child.on('error', () => {});
-  child.unref();
-}
-
-/** Has the host use what Node keeps compiled of us, where it keeps it. */
-function keptCode(): NodeJS.ProcessEnv {
-  if (!('getCompileCacheDir' in module) || typeof module.getCompileCacheDir !== 'function')
-    return {};
-  const kept: unknown = module.getCompileCacheDir();
-  return typeof kept === 'string' ? { NODE_COMPILE_CACHE: dirname(kept) } : {};
+  if (ready?.assign(store, control.token) === true) return;
+  startHostProcess().assign(store, control.token);
 }
 
 /** What a step's watcher said, read as it comes. */
@@ -143,8 +129,6 @@ export class HostReader {
     return this.#identity !== undefined && isAlive(this.#identity);
   }
 }
-
-const HOST = fileURLToPath(new URL('./host.js', import.meta.url));
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {

@@ -16,6 +16,19 @@ const HostTaskSchema = v.object({
   prefer: v.nullable(v.picklist(['parcel', 'chokidar'])),
 });
 
+const AssignmentSchema = v.tuple([v.string(), v.string()]);
+
+/** Which step a host serves: the store, and the token of its control directory. */
+export type Assignment = { readonly store: string; readonly token: string };
+
+/** Reads the line that a host gets on its standard input. */
+export function decodeAssignment(line: string): Assignment | 'none' {
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), AssignmentSchema), line);
+  if (!parsed.success) return 'none';
+  const [store, token] = parsed.output;
+  return { store, token };
+}
+
 /** What the host is told. */
 export type HostTask = v.InferOutput<typeof HostTaskSchema>;
 

@@ -1,18 +1,19 @@
 import fs from 'node:fs';
+import { isErrno } from '../core/problem.js';
 import { fromText, isRelPath, toText } from '../core/relpath.js';
 import { compileRules } from '../core/rules.js';
 import { isAlive, ownIdentity } from '../files/process-identity.js';
 import { openStoreAt } from '../store/layout.js';
 import { SpoolWriter } from '../store/spool.js';
-import { startWatcher } from '../watch/choose.js';
+import { loadWatcher, startWatcher } from '../watch/choose.js';
 import { MAX_EVENTS } from '../watch/timeline.js';
 import type { WatchEvent } from '../watch/watcher.js';
 import { controlOf, type HostLine } from './control.js';
 import { EarlyHasher } from './early-hasher.js';
-import { decodeHostTask, type HostTask } from './host-task.js';
+import { type Assignment, decodeAssignment, decodeHostTask, type HostTask } from './host-task.js';
 
 /*
- * The watcher host: a process of its own for each step, started by `host-client.ts`. It writes what
+ * The watcher host: a process of its own for each step, started by `host-process.ts`. It writes what
  * it sees into the step's control directory and hashes files that changed while the command still
  * runs. Nothing depends on it: if it dies, hangs or lies, the scan at close finds the same changes.
  */
@@ -96,8 +97,38 @@ function watchOverLife({ owner }: HostTask, directory: string): void {
   }, NEEDED_MS);
 }
 
-const [, , store = '', token = ''] = process.argv;
-serve(store, token).catch(() => {
+/** How often what is not there yet is asked for, where the system will not wait. */
+const ASK_MS = 2;
+
+/**
+ * Waits for what to watch, one line on the standard input; `none` where that ends before, as its
+ * writer has. Nothing else is to be done meanwhile.
+ */
+function waitForAssignment(): Assignment | 'none' {
+  const pieces: Buffer[] = [];
+  const buffer = Buffer.alloc(64 * 1024);
+  for (;;) {
+    let length: number;
+    try {
+      length = fs.readSync(0, buffer);
+    } catch (error) {
+      if (!isErrno(error, 'EAGAIN')) return 'none';
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ASK_MS);
+      continue;
+    }
+    if (length === 0) return 'none';
+    pieces.push(Buffer.from(buffer.subarray(0, length)));
+    if (buffer.subarray(0, length).includes('\n')) break;
+  }
+  return decodeAssignment(Buffer.concat(pieces).toString());
+}
+
+// Its own part of the start is done by the time that somebody says what to watch.
+await loadWatcher();
+const assignment = waitForAssignment();
+if (assignment === 'none') process.exit(0);
+process.chdir(assignment.store);
+serve(assignment.store, assignment.token).catch(() => {
   // The store or the root is gone, or the disk is full: whoever closes the step sees no cookie.
   process.exit(1);
 });

@@ -13,6 +13,7 @@ import type { Backend } from '../watch/watcher.js';
 import { type AskedFirst, askFirst, NOT_ASKED, notToldOf } from './changed-since.js';
 import { type Control, makeControl, removeControl } from './control.js';
 import { HostReader, startHost } from './host-client.js';
+import type { HostProcess } from './host-process.js';
 import { recover } from './recover.js';
 import { type Scanned, scanIntoStore } from './scan-into-store.js';
 import { sweepLeftovers } from './sweep-leftovers.js';
@@ -30,6 +31,8 @@ export type OpenOptions = {
   /** Whether the step belongs to this process: if that dies, the step is recovered. */
   readonly owned: boolean;
   readonly watcher: Backend | 'default' | 'none';
+  /** A watcher host that is coming up already. */
+  readonly host?: HostProcess | undefined;
   /** Milliseconds for the scan, `none` for as long as it takes. */
   readonly budget: number | 'none';
   readonly onProgress: (progress: ScanProgress) => void;
@@ -114,19 +117,20 @@ async function tryOpen(
 
 function startWatching(
   workspace: Workspace,
-  { watcher, rules, owned }: OpenOptions,
+  { watcher, host, rules, owned }: OpenOptions,
   control: Control,
   baseline: NamedManifest | 'none',
 ): HostReader | 'none' {
   if (watcher === 'none') return 'none';
-  startHost(workspace.layout.directory, control, {
+  const task = {
     ignore: [workspace.layout.directory, ...leftOut(workspace, baseline)],
     rules: { include: [...rules.include], exclude: [...rules.exclude], maxFile: rules.maxFile },
     entries: baseline === 'none' ? 0 : baseline.manifest.count,
     stampsTrusted: stampTrust(workspace.root).kind === 'trusted',
     owner: owned ? ownIdentity() : null,
     prefer: watcher === 'default' ? null : watcher,
-  });
+  };
+  startHost(workspace.layout.directory, control, { task, ready: host });
   return new HostReader(control);
 }
 

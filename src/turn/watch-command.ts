@@ -3,6 +3,7 @@ import type { ScanProgress } from '../scan/request.js';
 import type { Backend } from '../watch/watcher.js';
 import { type ClosedStep, closeStep } from './close-step.js';
 import { Guard } from './guard.js';
+import type { HostProcess } from './host-process.js';
 import type { WhichWorkspace } from './locate.js';
 import { type OpenedStep, openStep } from './open-step.js';
 import { type RewindResult, rewindStep } from './rewind.js';
@@ -26,6 +27,8 @@ export type WatchCommandOptions = WhichWorkspace &
     readonly turn?: string;
     readonly label?: string;
     readonly watcher?: Backend | 'default' | 'none';
+    /** A watcher host that is coming up already, to save its start. */
+    readonly host?: HostProcess | undefined;
     readonly onProgress?: (progress: ScanProgress) => void;
     /** Puts everything back where the command fails or breaks a rule. */
     readonly atomic?: boolean;
@@ -94,6 +97,7 @@ export async function openWatched(
     rules: resolveRules(workspace.root, options),
     owned: true,
     watcher: options.watcher ?? 'default',
+    host: options.host,
     budget: resolveBudget(workspace.root, options),
     onProgress: options.onProgress ?? (() => {}),
   });

@@ -1,5 +1,5 @@
 import { startChokidar } from './chokidar.js';
-import { startParcel } from './parcel.js';
+import { loadParcel, startParcel } from './parcel.js';
 import {
   type Backend,
   type StartFailure,
@@ -49,6 +49,12 @@ export async function startWatcher(
       next = nextChoice({ failed: backend, why: error.why, message: error.message }, limits);
     }
   }
+}
+
+/** Loads what a start most likely needs, for whoever has time before it. */
+export async function loadWatcher(): Promise<void> {
+  // Where it is missing the start finds that out, and what else there is.
+  await loadParcel().catch(() => {});
 }
 
 /** What to do next in a start: pure, so that each way through it can be tested. */

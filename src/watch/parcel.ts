@@ -84,7 +84,8 @@ const SUBSCRIBE_TRIES = 3;
 /** Milliseconds; 52,000 entries took 160 ms. */
 const SUBSCRIBE_DEADLINE_MS = 10_000;
 
-async function loadParcel(): Promise<Parcel> {
+/** Loads Parcel; rejects with `WatchStartError` where there is none for this platform. */
+export async function loadParcel(): Promise<Parcel> {
   try {
     return (await import('@parcel/watcher')).default;
   } catch (cause) {

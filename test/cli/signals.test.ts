@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { CLI, type Lab, lab } from '../support/cli.js';
+import { hostsOf } from '../support/hosts.js';
 import { TERMINALS, testWith } from '../support/machine.js';
 import { snapshot, tree } from '../support/tree.js';
 import { eventually } from '../watch/eventually.js';
@@ -150,7 +151,7 @@ test('after a kill in the middle of the command the next one recovers the step, 
   expect(await it.json(['list'])).toMatchObject({
     turns: [{ turn: 't1', status: 'recovered', counts: { modified: 1, deleted: 2, created: 1 } }],
   });
-  await eventually('the watcher host is gone', () => processesOf(store).length === 0);
+  await eventually('the watcher host is gone', () => hostsOf(store).length === 0);
   expect((await it.run(['rewind', 't1'])).code).toBe(0);
   expect(snapshot(it.root)).toEqual(before);
 });
@@ -159,11 +160,11 @@ test('the watcher does not outlive its step', async () => {
   const it = withFile();
   await it.run(['open', '--turn', 'hook']);
   const { store } = await it.json<{ store: string }>(['status']);
-  await eventually('a host watches', () => processesOf(store).length === 1);
+  await eventually('a host watches', () => hostsOf(store).length === 1);
   await it.run(['close', '--turn', 'hook']);
-  await eventually('the host is gone', () => processesOf(store).length === 0);
+  await eventually('the host is gone', () => hostsOf(store).length === 0);
   await it.turn('echo new > a.txt');
-  await eventually('the host is gone', () => processesOf(store).length === 0);
+  await eventually('the host is gone', () => hostsOf(store).length === 0);
 });
 
 test('the watcher goes when its workspace or its store goes', async () => {
@@ -171,9 +172,9 @@ test('the watcher goes when its workspace or its store goes', async () => {
     const it = withFile();
     await it.run(['open', '--turn', 'hook']);
     const { store } = await it.json<{ store: string }>(['status']);
-    await eventually('a host watches', () => processesOf(store).length === 1);
+    await eventually('a host watches', () => hostsOf(store).length === 1);
     fs.rmSync(it[victim], { recursive: true });
-    await eventually(`the host is gone after the ${victim}`, () => processesOf(store).length === 0);
+    await eventually(`the host is gone after the ${victim}`, () => hostsOf(store).length === 0);
   }
 });
 
@@ -218,16 +219,4 @@ async function expectClosed(it: Lab, exitCode: number): Promise<void> {
   });
   expect((await it.run(['rewind'])).code).toBe(0);
   expect(fs.readFileSync(path.join(it.root, 'a.txt'), 'utf8')).toBe('old');
-}
-
-/** Lists the processes whose command line names a directory (proc(5)). */
-function processesOf(directory: string): string[] {
-  return fs.readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(directory);
-    } catch {
-      return false;
-    }
-  });
 }

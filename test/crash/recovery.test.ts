@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { closeTurn, openStore, openTurn, verifyStore, workspaceStatus } from '../../src/index.js';
 import { PackWriter } from '../../src/store/pack-writer.js';
 import { CLI, runProcess } from '../support/cli.js';
+import { hostsOf } from '../support/hosts.js';
 import { HELD_TO_THE_MODE, SMALL_DISKS, testWith, UNPRIVILEGED } from '../support/machine.js';
 import { fillDisk, smallDisk } from '../support/small-disk.js';
 import { dir, snapshot, temporary, tree } from '../support/tree.js';
@@ -66,7 +66,7 @@ test('a watcher of a step that never opened, or whose close was cut off, ends by
         code: 'no-such-turn',
       });
     expect(fs.readdirSync(path.join(world.store, 'control'))).toEqual([]);
-    await eventually('its watcher has ended', () => hostsOf(world).length === 0);
+    await eventually('its watcher has ended', () => hostsOf(world.store).length === 0);
   }
 });
 
@@ -275,12 +275,6 @@ async function cutOff(
 ): Promise<void> {
   const run = await strike(world, program, { mode, at: 1, match });
   expect(run).toMatchObject({ code: 128 });
-}
-
-function hostsOf({ store }: World): string[] {
-  return spawnSync('ps', ['-eo', 'pid,args'], { encoding: 'utf8' })
-    .stdout.split('\n')
-    .filter((line) => line.includes(`host.js ${store}`));
 }
 
 /** Runs the command line without the right to read what the mode forbids, and perhaps kills it. */

@@ -39,6 +39,7 @@ export function define(command: Command, context: Context): void {
         turn: options.turn,
         ...(options.label === undefined ? {} : { label: options.label }),
         watcher: options.watch === false ? 'none' : 'default',
+        host: context.host,
         onProgress: (scanned) => {
           progress.scan(scanned);
         },

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import {
   countChanges,
   fromText,
+  type HostProcess,
   type LiveOptions,
   openStore,
   PreimageError,
@@ -76,11 +77,15 @@ export function define(command: Command, context: Context): void {
         "  preimage watch --atomic --allow 'src/**' --deny '.env*' -- npm run codemod",
     )
     .action(async (args: string[], options: Options) => {
-      context.exitCode = await run(args, options);
+      context.exitCode = await run(args, options, context.host);
     });
 }
 
-async function run(command: readonly string[], options: Options): Promise<number> {
+async function run(
+  command: readonly string[],
+  options: Options,
+  host: HostProcess | undefined,
+): Promise<number> {
   refuseTogether(command, options);
   asJsonLines = options.json === true && command.length === 0;
   const progress = new Progress(options.quiet === true);
@@ -95,6 +100,7 @@ async function run(command: readonly string[], options: Options): Promise<number
     atomic: options.atomic === true,
     stopOnDeny: options.stopOnDeny === true,
     watcher: options.watch === false ? 'none' : 'default',
+    host,
     onProgress: (scanned) => {
       progress.scan(scanned);
     },
