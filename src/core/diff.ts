@@ -27,6 +27,25 @@ export function diffManifests(before: Manifest, after: Manifest): Change[] {
   return changes;
 }
 
+/**
+ * Reports whether the files of two manifests that do not differ are the very same files, written last
+ * at the same time: what is put back later is known by that. Where the entries do not stand side by
+ * side it is false.
+ */
+export function sameFiles(before: Manifest, after: Manifest): boolean {
+  if (before.count !== after.count) return false;
+  for (let i = 0; i < before.count; i++) {
+    if (before.type(i) !== ENTRY.file || after.type(i) !== ENTRY.file) {
+      if (before.type(i) !== after.type(i)) return false;
+      continue;
+    }
+    if (before.key(i, KEY.mtime) !== after.key(i, KEY.mtime)) return false;
+    if (before.key(i, KEY.ino) !== after.key(i, KEY.ino)) return false;
+    if (before.has(i, FLAG.linked) !== after.has(i, FLAG.linked)) return false;
+  }
+  return true;
+}
+
 type Sides = { readonly before: Manifest; readonly after: Manifest };
 
 /** Where what is found goes: the changes, and the directories that are gone through now. */

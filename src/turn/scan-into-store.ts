@@ -1,4 +1,4 @@
-import { diffManifests } from '../core/diff.js';
+import { diffManifests, sameFiles } from '../core/diff.js';
 import type { Manifest } from '../core/manifest.js';
 import { fromText, type RelPath } from '../core/relpath.js';
 import { compileRules, type Rules } from '../core/rules.js';
@@ -125,6 +125,7 @@ function saysTheSame(baseline: NamedManifest, result: ScanResult, start: ScanSta
   if (start.newClock && start.clock !== '') return false;
   if (result.manifest === baseline.manifest) return true;
   if (!start.begins || result.learned || result.hashedFiles > FEW_HASHES) return false;
+  if (!sameFiles(baseline.manifest, result.manifest)) return false;
   return diffManifests(baseline.manifest, result.manifest).length === 0;
 }
 

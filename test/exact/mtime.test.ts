@@ -38,6 +38,25 @@ test('a redo brings the times back that the turn had left', async () => {
   expect(times(it.root)).toEqual(left);
 });
 
+test('what was written with the same bytes since the last turn has the time of that, and is the file that it is', async () => {
+  const { it } = aged();
+  await it.turn('echo new > other', '--turn', 'one', '--no-watch');
+  // Nothing that a turn would show: a touch, and a name that becomes a file of its own.
+  fs.utimesSync(join(it.root, 'gone'), OLD + 1, OLD + 1);
+  fs.rmSync(join(it.root, 'both-b'));
+  fs.writeFileSync(join(it.root, 'both-b'), 'e');
+  fs.utimesSync(join(it.root, 'both-b'), OLD + 2, OLD + 2);
+  const before = times(it.root);
+  const files = snapshot(it.root);
+  await it.turn('rm gone both-a both-b', '--turn', 'two', '--no-watch');
+  expect((await it.run(['rewind', '--preserve-mtime', 'two'])).code).toBe(0);
+  expect(snapshot(it.root)).toEqual(files);
+  expect(times(it.root)).toEqual(before);
+  for (const name of ['both-a', 'both-b']) {
+    expect([name, fs.statSync(join(it.root, name)).nlink]).toEqual([name, 1]);
+  }
+});
+
 /** Rewrites a file by rename and another in place, changes a mode, deletes one, writes one of two names. */
 const CHANGE = `
   echo new > staged && mv staged replaced

@@ -168,6 +168,15 @@ const LIVES: Record<string, readonly Command[]> = {
     turn({ op: 'remove', at: a }),
     { do: 'redo', force: true, atOnce: false },
   ],
+  'a file written in place by a redo, of which a name goes then': [
+    byHand(write(a, 'two'), { op: 'link', from: { nth: 0 }, to: { in: 0, name: 'x\ny' } }),
+    turn(write(a, '')),
+    rewind('newest', { paths: [0] }),
+    { do: 'redo', force: false, atOnce: true },
+    turn({ op: 'remove', at: a }),
+    rewind('newest'),
+    redo,
+  ],
   'some paths of an early turn, then a later turn whole': [
     byHand(write(a, 'one')),
     turn(write(a, 'two')),
