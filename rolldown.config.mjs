@@ -52,7 +52,9 @@ export default defineConfig({
         // For whoever only asks: `list`, `show`, `diff`.
         { name: 'history', test: sources('turn/store', 'core/foreign-words') },
         { name: 'turn', test: sources('turn/hooks') },
-        { name: 'rewind', test: sources('turn/rewind', 'turn/watch-command') },
+        { name: 'rewind', test: sources('turn/rewind', 'turn/watch-command', 'turn/live') },
+        { name: 'verify', test: sources('turn/verify', 'turn/anchor') },
+        { name: 'status', test: sources('turn/status') },
       ],
     },
     comments: { legal: true, annotation: true, jsdoc: false },

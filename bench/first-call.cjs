@@ -1,7 +1,7 @@
 // @ts-check
 // Loaded before a program (`node --require first-call.cjs …`): at its first call of the file system
-// below one of the places in FIRST_CALL_UNDER it says how many milliseconds after its start that is,
-// and ends.
+// below one of the places in FIRST_CALL_UNDER, or when it starts a process, it says how many
+// milliseconds after its start that is, and ends.
 const fs = require('node:fs');
 const { syncBuiltinESMExports } = require('node:module');
 const { delimiter } = require('node:path');
@@ -12,7 +12,11 @@ const places = (process.env.FIRST_CALL_UNDER ?? '').split(delimiter);
 function met(path) {
   if (typeof path !== 'string' && !Buffer.isBuffer(path)) return;
   const text = String(path);
-  if (!places.some((place) => text.startsWith(place))) return;
+  if (places.some((place) => text.startsWith(place))) end();
+}
+
+/** @returns {never} */
+function end() {
   fs.writeSync(1, `${performance.now()}\n`);
   process.exit(0);
 }
@@ -38,4 +42,10 @@ for (const name of /** @type {const} */ ([
 ])) {
   Object.assign(fs, { [name]: noticing(Reflect.get(fs, name)) });
 }
+// Not loaded here: it takes milliseconds, and those belong to who needs it.
+const { getBuiltinModule } = process;
+/** @type {any} */
+const withEnd = (/** @type {string} */ id) =>
+  id === 'node:child_process' ? { ...getBuiltinModule(id), spawn: end } : getBuiltinModule(id);
+process.getBuiltinModule = withEnd;
 syncBuiltinESMExports();

@@ -71,8 +71,8 @@ export const COMMANDS = [
 ];
 
 /**
- * The time from the start of a process to its first call about the workspace or the store. Nothing is
- * done beyond that call.
+ * The time from the start of a process to its first call about the workspace or the store, or to the
+ * start of its watcher host, for that takes longest and is begun first. Nothing is done beyond that call.
  * @param {string} root a workspace
  * @param {string} store its store, with a turn named `few`
  * @param {string} directory

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Change } from '../../src/core/change.js';
 import { compileRules, DEFAULT_RULES } from '../../src/core/rules.js';
 import { NO_RUN_RULES } from '../../src/core/run-rules.js';
+import { sharedWritableInodes } from '../../src/files/mappings.js';
 import { closeStep } from '../../src/turn/close-step.js';
 import { EarlyHasher } from '../../src/turn/early-hasher.js';
 import { type OpenedStep, openStep } from '../../src/turn/open-step.js';
@@ -104,6 +105,34 @@ if (canMap) {
       sha256('1111'),
       sha256('2222'),
     ]);
+  });
+
+  test('a mapping is found among thousands of others in its process', async () => {
+    const { path } = await lab();
+    const other = join(temporary(), 'x'.repeat(200));
+    fs.writeFileSync(other, 'private');
+    const script = `
+import mmap, sys
+other = open(sys.argv[2], 'rb')
+private = lambda n: [mmap.mmap(other.fileno(), 0, flags=mmap.MAP_PRIVATE) for _ in range(n)]
+before = private(700)
+file = open(sys.argv[1], 'r+b')
+view = mmap.mmap(file.fileno(), 0)
+after = private(700)
+print('done', flush=True)
+sys.stdin.read()
+`;
+    const child = spawn('python3', ['-c', script, path, other], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => {
+      child.kill();
+    });
+    await once(child.stdout, 'data');
+    const maps = fs.readFileSync(`/proc/${child.pid}/maps`, 'latin1');
+    expect(maps.length).toBeGreaterThan(300_000);
+    const { ino } = fs.statSync(path, { bigint: true });
+    expect(sharedWritableInodes().inodes).toContain(ino);
   });
 
   test('a store after the file was hashed early is captured', async () => {
