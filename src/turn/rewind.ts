@@ -11,8 +11,10 @@ import type { Manifest } from '../core/manifest.js';
 import type { Outcome } from '../core/outcome.js';
 import { outcomeOf, type Plan } from '../core/plan.js';
 import { isLoan, type PlannedChange } from '../core/planned.js';
+import { printable } from '../core/printable.js';
 import { PreimageError } from '../core/problem.js';
 import { comparePaths, type RelPath } from '../core/relpath.js';
+import { selectPaths } from '../core/select-paths.js';
 import { compose, EMPTY_SQUASH, inPathOrder, squash, squashOf } from '../core/squash.js';
 import { openTree } from '../files/tree.js';
 import { PackWriter } from '../store/pack-writer.js';
@@ -154,6 +156,7 @@ async function redoLast(workspace: Workspace, options: RewindOptions): Promise<R
 
 /** Carries a rewind out under a lease: what it relies on in the store is not deleted meanwhile. */
 function carryOut(workspace: Workspace, state: LogState, job: RewindJob): RewindResult {
+  refuseUntouched(job);
   if (job.options.dryRun) return planAndApply(workspace, state, job);
   const lease = makeControl(workspace.layout);
   try {
@@ -162,6 +165,20 @@ function carryOut(workspace: Workspace, state: LogState, job: RewindJob): Rewind
   } finally {
     removeControl(lease);
   }
+}
+
+/** Paths that were all mistyped are no rewind that went well. */
+function refuseUntouched({ squashed, options, record }: RewindJob): void {
+  if (options.paths.length === 0 || selectPaths(squashed, options.paths).length > 0) return;
+  const paths = options.paths.map(printable).join(', ');
+  const { kind, turn } = record;
+  throw new PreimageError(
+    'nothing-to-do',
+    kind === 'redo'
+      ? `The rewind of turn ${turn} changed nothing at ${paths}.`
+      : `Nothing at ${paths} was changed since turn ${turn} opened.`,
+    { hint: `See what the turn touched with: preimage show ${turn}` },
+  );
 }
 
 /** Plans, captures what is about to go, journals, applies, records. */

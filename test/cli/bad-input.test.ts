@@ -169,3 +169,18 @@ test('an option of the command is the command’s, not ours', async () => {
     '--quiet --help\n',
   );
 });
+
+test('a rewind of paths that nothing has changed says so with 3 and records nothing', async () => {
+  const it = lab();
+  tree(it.root, { 'a.txt': 'a', 'b.txt': 'b' });
+  await it.turn('echo new > a.txt');
+  const { store } = await it.json<{ store: string }>(['status']);
+  const log = fs.readFileSync(path.join(store, 'log'));
+  const says = [/b\.txt, nosuch/, /turn t1/, /preimage show t1/];
+  await expectProblem(it, ['rewind', 't1', 'b.txt', 'nosuch'], { code: 3, says });
+  await expectProblem(it, ['rewind', '--dry-run', 't1', 'b.txt', 'nosuch'], { code: 3, says });
+  expect(fs.readFileSync(path.join(store, 'log'))).toEqual(log);
+  // One that was changed is put back, whatever else is named.
+  expect((await it.run(['rewind', 't1', 'nosuch', 'a.txt'])).code).toBe(0);
+  expect(fs.readFileSync(path.join(it.root, 'a.txt'), 'utf8')).toBe('a');
+});

@@ -203,7 +203,10 @@ export class Oracle {
     );
     const putBack = this.#putBack(from);
     const changes = squash(chain);
-    return this.#carryOut({ turns, undid: undone, ask, contested, disk, changes, putBack });
+    const job = { turns, undid: undone, ask, contested, disk, changes, putBack };
+    const predicted = this.#carryOut(job);
+    // READING: paths of which none was changed are nothing to do.
+    return ask.paths.length > 0 && predicted.outcomes.size === 0 ? 'nothing' : predicted;
   }
 
   /** Takes the last rewind back that no redo has taken back. */
