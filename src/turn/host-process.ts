@@ -1,5 +1,5 @@
 import module from 'node:module';
-import { dirname } from 'node:path';
+import { dirname, parse } from 'node:path';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { childProcess } from '../files/on-demand.js';
@@ -17,7 +17,8 @@ export class HostProcess {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
       windowsHide: true,
-      cwd: dirname(HOST),
+      // Nobody's directory is held; it goes to the store once it knows that.
+      cwd: parse(process.execPath).root,
       env: { ...process.env, ...keptCode() },
     });
     // A host that cannot be started is like one that died: the timeline says so.

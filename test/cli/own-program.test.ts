@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { CLI, type Lab, lab, runProcess } from '../support/cli.js';
-import { hostsOf } from '../support/hosts.js';
+import { processesNaming } from '../support/hosts.js';
 import { snapshot, temporary, tree } from '../support/tree.js';
 import { eventually } from '../watch/eventually.js';
 
@@ -15,8 +15,8 @@ test('a watcher host that was started early and is not needed ends by itself', a
   ]) {
     const { code, stderr } = await run(args);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/^preimage: /)]);
-    const waiting = path.join(directory, 'dist', 'turn');
-    await eventually('no host waits', () => hostsOf(waiting).length === 0);
+    const host = path.join(directory, 'dist', 'turn', 'host.js');
+    await eventually('no host waits', () => processesNaming(host).length === 0);
   }
 });
 

@@ -15,6 +15,22 @@ export function hostsOf(store: string): string[] {
   });
 }
 
+/** Finds the processes of which the command line names a file. Gives their numbers. */
+export function processesNaming(file: string): string[] {
+  if (process.platform !== 'linux') {
+    const { stdout } = spawnSync('ps', ['-axo', 'pid=,args='], { encoding: 'utf8' });
+    return stdout.split('\n').flatMap((line) => (line.includes(file) ? [line.trim()] : []));
+  }
+  return fs.readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(file);
+    } catch {
+      return false;
+    }
+  });
+}
+
 /** Lists processes with the directory that each stands in, by the portable program for that. */
 function listed(): (readonly [string, string])[] {
   const { stdout, error } = spawnSync('lsof', ['-d', 'cwd', '-Fpn'], { encoding: 'utf8' });
