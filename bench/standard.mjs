@@ -22,7 +22,7 @@ import {
   WATCH_FEW,
 } from './start-up.mjs';
 import { FLOORS, printTree, runRounds } from './suite.mjs';
-import { firstCallTable, startUpTable } from './table.mjs';
+import { startUpTable } from './table.mjs';
 import { ARTICLE, generatedTree, SMALL } from './trees.mjs';
 
 /** @typedef {import('./suite.mjs').Run} Run */
@@ -41,9 +41,9 @@ export async function runStandard(run) {
   const first = judge(samples, START_UP, firstCallGoals(FIRST_CALL, EMPTY_SCRIPT, COMMANDS));
   output.print(
     '## Start-up: the command line as a whole\n',
-    startUpTable(samples, judged),
+    startUpTable(samples, { what: 'whole processes, ', act: 'process', least: 'true' }, judged),
     '\n### Until the first call about the workspace\n',
-    firstCallTable(samples, EMPTY_SCRIPT, first),
+    startUpTable(samples, { what: '', act: FIRST_CALL, least: EMPTY_SCRIPT }, first),
   );
   return [...verdicts, ...judged, ...first];
 }

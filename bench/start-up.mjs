@@ -59,6 +59,7 @@ export const EMPTY_SCRIPT = 'an empty script';
 export const COMMANDS = [
   ...[
     'watch -- true',
+    'watch --no-watch -- true',
     'open --turn x',
     'close --turn x',
     'list',

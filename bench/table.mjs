@@ -46,38 +46,21 @@ export function goalsTable(verdicts) {
 }
 
 /**
- * Whole processes, and what they take above the least one.
+ * What programs take, and how much of that is above the least one.
  * @param {import('./measure.mjs').Samples} samples
+ * @param {{ what: string, act: string, least: string }} about
  * @param {readonly import('./goals.mjs').Verdict[]} verdicts
  */
-export function startUpTable(samples, verdicts) {
-  const figures = samples.all().filter(({ act }) => act === 'process');
-  const floor = figures.find(({ peer }) => peer === 'true')?.median ?? 0;
+export function startUpTable(samples, { what, act, least }, verdicts) {
+  const figures = samples.all().filter((each) => each.act === act);
+  const floor = figures.find(({ peer }) => peer === least)?.median ?? 0;
   const rows = figures.map((each) => [
     each.peer,
     spread(each),
     figure(each.median - floor),
     verdictText(verdictFor(verdicts, each.peer)),
   ]);
-  return table(['whole processes, ms: median (min–max)', 'time', 'above true', 'goal'], rows);
-}
-
-/**
- * How long each command takes to its first useful call.
- * @param {import('./measure.mjs').Samples} samples
- * @param {string} empty the script that does nothing else
- * @param {readonly import('./goals.mjs').Verdict[]} verdicts
- */
-export function firstCallTable(samples, empty, verdicts) {
-  const figures = samples.all().filter(({ act }) => act === 'first call');
-  const floor = figures.find(({ peer }) => peer === empty)?.median ?? 0;
-  const rows = figures.map((each) => [
-    each.peer,
-    spread(each),
-    figure(each.median - floor),
-    verdictText(verdictFor(verdicts, each.peer)),
-  ]);
-  return table(['ms: median (min–max)', 'time', `above ${empty}`, 'goal'], rows);
+  return table([`${what}ms: median (min–max)`, 'time', `above ${least}`, 'goal'], rows);
 }
 
 /**

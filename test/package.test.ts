@@ -21,6 +21,7 @@ test('what is started by its place beside the code that starts it lies there', (
 });
 
 test('a start loads few files of ours, and none that the command does not use', () => {
+  expect(builtFiles().length).toBeLessThan(60);
   const asking = loadedBy('list');
   expect(asking.map((file) => path.basename(file))).toContain('main.js');
   expect(asking.length).toBeLessThan(16);
