@@ -147,8 +147,8 @@ export function rewindLines(
   lines.push(`${options.verb} ${turns}: ${sum === '' ? 'nothing to do' : sum}${would}`);
   if (counts.has('conflict')) {
     lines.push(
-      'what is in conflict was left alone; --merge keeps both where texts merge, ' +
-        '--force puts it back and captures it first',
+      'what is in conflict was left alone; --merge keeps both where texts merge,',
+      '--force puts it back and captures it first',
     );
   }
   const kept = result.outcomes.filter(

@@ -162,14 +162,10 @@ function limitsOf(root: ByteString): string[] {
   const limits: string[] = [];
   const trust = stampTrust(root);
   if (trust.kind === 'untrusted') {
-    limits.push(
-      `${trust.fileSystem}: stamps are not trusted, so every file is read at every boundary`,
-    );
+    limits.push(`${trust.fileSystem}: no stamp is trusted; every file is read each time`);
   }
   if (!sharedWritableInodes().complete) {
-    limits.push(
-      'other users’ memory maps cannot be read: what they change through one may be seen late',
-    );
+    limits.push('changes through other users’ memory maps may be seen late');
   }
   return limits;
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { openStore, PreimageError } from '../../src/index.js';
+import { openStore, PreimageError, verifyStore } from '../../src/index.js';
 import { readLog } from '../../src/store/log.js';
 import { runProcess } from '../support/cli.js';
 import { inSoak, tell } from '../support/soak.js';
@@ -12,7 +12,7 @@ const STEPS = inSoak(40, 6);
 
 /** What a worker says; see `programs/worker.mjs`. */
 type Said = {
-  readonly did: 'step' | 'rewind' | 'conflict' | 'redo' | 'busy';
+  readonly did: 'step' | 'rewind' | 'conflict' | 'redo' | 'prune' | 'busy';
   readonly turn: string;
   readonly before: string | null;
   readonly after: string;
@@ -22,7 +22,7 @@ type Said = {
 };
 
 test(
-  `${PROCESSES} processes open and close ${PROCESSES * STEPS} steps together, one of them rewinds, and nothing is lost`,
+  `${PROCESSES} processes open and close ${PROCESSES * STEPS} steps together, one of them rewinds and prunes, and nothing is lost`,
   async () => {
     const base = temporary();
     const names = Array.from({ length: PROCESSES }, (_, i) => `p${i}`);
@@ -36,8 +36,9 @@ test(
     const said = all.flat();
     const steps = said.filter(({ did }) => did === 'step');
     expect(steps).toHaveLength(PROCESSES * STEPS);
+    expect(said.some(({ did }) => did === 'prune')).toBe(true);
     for (const { did, turn, wanted, now } of said) {
-      if (did === 'step' || did === 'busy') continue;
+      if (did === 'step' || did === 'prune' || did === 'busy') continue;
       expect([did, turn, now]).toEqual([did, turn, wanted]);
     }
     expect(readLog(join(which.store, 'log')).torn).toBe(false);
@@ -67,6 +68,7 @@ test(
     const back = await rewindAll(which, turns.length);
     expect(snapshot(root)).toEqual(before);
     store.close();
+    expect(verifyStore(which)).toMatchObject({ whole: true, findings: [] });
     const count = (wanted: Said['did']): number => said.filter(({ did }) => did === wanted).length;
     tell('many processes together', {
       processes: PROCESSES,
@@ -75,6 +77,7 @@ test(
       busy: count('busy'),
       conflicts: count('conflict'),
       rewinds: count('rewind') + count('redo') + back,
+      prunes: count('prune'),
       lost: 0,
     });
   },

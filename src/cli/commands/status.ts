@@ -71,10 +71,8 @@ function statusLines(status: Status): string[] {
   rows.push(['max file', rules.maxFile === 0 ? 'no limit' : formatSize(rules.maxFile)]);
   for (const glob of rules.include) rows.push(['include', printableText(glob)]);
   for (const glob of rules.exclude) rows.push(['exclude', printableText(glob)]);
-  rows.push([
-    'left out',
-    'node_modules, __pycache__, virtual environments, caches (CACHEDIR.TAG) unless included',
-  ]);
+  rows.push(['left out', 'unless included: node_modules, __pycache__, virtual environments,']);
+  rows.push(['', 'caches (CACHEDIR.TAG)']);
   for (const { path, reason } of status.leftOut) {
     rows.push(['', `${printable(path)}  (${printableText(reason)})`]);
   }

@@ -15,7 +15,9 @@ for (let i = 0; i < Number(steps); i++) {
   fs.appendFileSync(join(root, 'shared'), `${turn}\n`);
   const { changes } = await opened.close();
   say({ did: 'step', turn, before, after, paths: changes.map(({ path }) => path) });
-  if (rewinds === 'rewinds') await rewindOwn(turn, before, after);
+  if (rewinds !== 'rewinds') continue;
+  await rewindOwn(turn, before, after);
+  prune(turn);
 }
 
 /** A rewind of this process's own file: nobody else touches it. */
@@ -30,6 +32,20 @@ async function rewindOwn(turn, before, after) {
     if (outcome === 'conflict') return;
     await history.redo();
     say({ did: 'redo', turn, wanted: after, now: readOr(null) });
+  } catch (error) {
+    if (error.code !== 'busy') throw error;
+    say({ did: 'busy', turn });
+  } finally {
+    history.close();
+  }
+}
+
+/** Drops what nothing needs; every turn stays. */
+function prune(turn) {
+  const history = openStore({ root, store, cwd: root });
+  try {
+    history.prune({ keep: 100_000 });
+    say({ did: 'prune', turn });
   } catch (error) {
     if (error.code !== 'busy') throw error;
     say({ did: 'busy', turn });
